@@ -253,11 +253,11 @@ def test_web(*args: str) -> int:
 
 
 def install_node_tools() -> None:
-    """Install Biome, TypeScript and esbuild when their lock has changed."""
+    """Install Biome, TypeScript, esbuild and wabt when their lock has changed."""
     lock = (WEB / "package-lock.json").read_text(encoding="utf-8")
     stamp = WEB / "node_modules" / ".lock.done"  # npm empties the folder first, so a stamp means success
     if not (stamp.exists() and stamp.read_text(encoding="utf-8") == lock):
-        say("installing Biome, TypeScript and esbuild …")
+        say("installing Biome, TypeScript, esbuild and wabt …")
         if with_node("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"):
             sys.exit("headlight: npm could not install them; check the network (and the npm registry you have set).")
         stamp.write_text(lock, encoding="utf-8")

@@ -13,7 +13,7 @@ from headlight.api.prerender import PAGES as VIEWS
 from headlight.api.routes import Handlers
 from headlight.lessons.course import course
 from headlight.picture import pictures
-from headlight.registry import MINILM, available, get_source
+from headlight.registry import MINILM, SMOLLM2, available, get_source
 from headlight.ui import pages, web
 from headlight.ui.sheet import Block
 from mha_core.errors import HeadlightError
@@ -117,6 +117,7 @@ def build(sources: Sources, answers: Answers, models: Mapping[str, bytes]) -> di
     facts = {
         "version": version,
         "models": [[name, *available()[name]] for name in (MINILM, *MODELS)],
+        "recorded": [[SMOLLM2, *available()[SMOLLM2]]],
         "start": START,
         "files": {name: {"file": f"models/{name}.bin", "bytes": len(content)} for name, content in models.items()},
         "answers": sorted(recorded),

@@ -26,14 +26,15 @@ def altered(learned: Learned, name: str) -> Learned:
         PositionError: another name, or a factor that is not a finite number.
     """
     table = learned.table.detach()
-    if name == "shuffled":
-        order = torch.randperm(len(table), generator=torch.Generator().manual_seed(SEED))
-        table = table[order.to(table.device)]
-    else:
-        table = table * _factor(name)
+    table = table[shuffled_rows(len(table)).to(table.device)] if name == "shuffled" else table * _factor(name)
     twin = copy.deepcopy(learned)
     twin.table = nn.Parameter(table, requires_grad=learned.table.requires_grad)
     return twin
+
+
+def shuffled_rows(n: int) -> torch.Tensor:
+    """Return the fixed permutation of n rows, int64 (n,)."""
+    return torch.randperm(n, generator=torch.Generator().manual_seed(SEED))
 
 
 def _factor(name: str) -> float:

@@ -66,7 +66,7 @@ class HtmlView:
 
 
 class LiveModel(TypedDict):
-    """What the view needs beside the file of a model, with which the browser computes other runs."""
+    """Facts that the view needs beside the file of a model, with which the browser computes other runs."""
 
     text: str  # of the run
     controls: dict[str, str | list[str]]  # settings of the run, as in a link
@@ -120,8 +120,7 @@ def standalone(
         model: the model's file, as `model_file.pack_model` returns it; `live` needs it.
 
     Raises:
-        SizeError: the run has no such layer, head or row, or more weights than a file holds, or with its model more
-            than 700 kB.
+        SizeError: the run has no such layer, head or row, or more weights than a file holds, or a model too large.
         HeadlightError: a file of the view is missing.
     """
     layers, heads, rows, keys = run.weights.shape
@@ -199,7 +198,9 @@ def _exact_heads(run: Run, description: StandaloneRun, free_bytes: float) -> lis
 def _page(description: StandaloneRun, run: str, model: bytes) -> str:
     title = html.escape(f"{description['title']} · {description['changed']}")
     name = "live.js" if description["live"] else "standalone.js"
-    packed = f'<script type="text/plain" id="headlight-model">{_pack_base64(model, level=9)}</script>\n' if model else ""
+    packed = (
+        f'<script type="text/plain" id="headlight-model">{_pack_base64(model, level=9)}</script>\n' if model else ""
+    )
     return _PAGE.read_text("utf-8").format(title=title, code=_code(name), run=run, model=packed)
 
 

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from .. import positions
 from ..errors import Unsupported
-from ..positions.altered import SEED
+from ..positions.altered import shuffled_rows
 from .packing import pack
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ def pack_model(model: Model, name: str, title: str = "") -> bytes:
     """
     stack = model.stack
     kind = type(stack).__name__
-    if kind not in KINDS:
-        raise Unsupported(f"{name} cannot run in a browser: its file format has {', '.join(KINDS)}, not {kind}")
+    if kind not in KINDS or not hasattr(model.tokenizer, "to_str"):
+        raise Unsupported(f"{name} cannot run in a browser; only MiniLM and text models that were trained here can")
     state = stack.as_implementation("fused").state_dict()
     tensors = {name: tensor.detach().cpu().float() for name, tensor in (state | _tables(model)).items()}
     exact = sum(tensor.nbytes for tensor in tensors.values()) <= MAX_EXACT
@@ -67,7 +67,7 @@ def pack_model(model: Model, name: str, title: str = "") -> bytes:
         "groups": {group: _abilities(model.for_group(group)) for group in model.groups},
         "classes": list(model.history.start.classes) if model.history and model.history.start else [],
         "tokenizer": _tokenizer(model),
-        "shuffled": {table: _order(tensor) for table, tensor in state.items() if table.endswith("position.table")},
+        "shuffled": {table: shuffled_rows(len(state[table])).tolist() for table in state if table.endswith("n.table")},
         "weightsSha256": model.facts.get("sha256", ""),
         "tensors": entries,
     }
@@ -90,17 +90,9 @@ def _tables(model: Model) -> dict[str, Tensor]:
     """Return the random tables of the encodings that have one, as `Model.run` builds them by name."""
     sizes, tables = model.stack.sizes, dict[str, Tensor]()
     for name in ("learned", "t5", "shaw"):
-        encoding = positions.build(
-            name, d_model=sizes.d_model, n_heads=sizes.n_heads, max_len=sizes.max_len, seed=0
-        )
+        encoding = positions.build(name, d_model=sizes.d_model, n_heads=sizes.n_heads, max_len=sizes.max_len, seed=0)
         tables[f"random.{name}"] = encoding.get_parameter("table")
     return tables
-
-
-def _order(table: Tensor) -> list[int]:
-    """Return the rows of a table in the order of the position "shuffled"."""
-    order: list[int] = torch.randperm(len(table), generator=torch.Generator().manual_seed(SEED)).tolist()
-    return order
 
 
 def _abilities(model: Model) -> dict[str, Any]:

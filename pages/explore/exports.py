@@ -94,8 +94,8 @@ def _page(settings: Settings, cursor: Cursor, controls: dict[str, str | list[str
     """Return the standalone page from the cache, or build it; of a small shipped model it computes in the browser."""
     picture, source = pictures.picture(settings), get_source(settings.model)
     title, changed = f"{settings.text} · {source.title}", words.label(settings, picture.model)
-    place = {"layer": cursor.layer, "head": cursor.head, "row": cursor.row or 0}
-    page = partial(standalone, picture.run, **place, title=title, changed=changed)
+    page = partial(standalone, picture.run, layer=cursor.layer, head=cursor.head, row=cursor.row or 0)
+    page = partial(page, title=title, changed=changed)
     if isinstance(source, Shipped):
         model, fixed = picture.model, dict(models.disabled_controls(picture.model))
         positions = words.encodings(model)

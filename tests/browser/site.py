@@ -5,12 +5,9 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
-import urllib.request
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
-from urllib.error import URLError
 from urllib.parse import urlencode, urlsplit
 
 from filelock import FileLock
@@ -60,39 +57,25 @@ def exported(folder: Path, lessons: Sequence[str] = LESSONS) -> Path:
 
 
 class Host:
-    """A host of static files, which may stop and start again under the same address."""
+    """A host of static files, which may close and start again under the same address."""
 
     def __init__(self, root: Path) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}/{BELOW}"
         self.root = root
         self.start()
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/{BELOW}"
-
     def start(self) -> None:
-        command = [sys.executable, "-m", "http.server", str(self.port), "--bind", "127.0.0.1"]
-        quiet: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
-        self.process = subprocess.Popen([*command, "--directory", str(self.root)], **quiet)
-        while True:
-            try:
-                return urllib.request.urlopen(f"http://127.0.0.1:{self.port}/").close()
-            except URLError:
-                assert self.process.poll() is None, "the host has ended"
+        command = [sys.executable, "-u", "-m", "http.server", str(self.port), "--bind", "127.0.0.1"]
+        own = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        self.process = subprocess.Popen([*command, "--directory", str(self.root)], **own)  # type: ignore[call-overload]
+        assert self.process.stdout.readline(), "the host has ended"
 
-    def stop(self) -> None:
+    def close(self) -> None:
         self.process.terminate()
-        self.process.wait()
-
-
-@contextmanager
-def host_of(root: Path) -> Iterator[Host]:
-    host = Host(root)
-    yield host
-    host.stop()
+        self.process.communicate()
 
 
 class SiteLesson(Beside):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import re
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from itertools import product
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 import torch
@@ -14,23 +18,25 @@ from playwright.sync_api import Browser, Page, expect
 from headlight.picture.settings import Settings
 from mha_core import Run
 from mha_core.show import standalone
+from pages.explore import exports
 
 from .axe import AXE, RUN, SERIOUS
 from .conftest import OPTIONS
 from .expected import TIRED, core, run_of, written
 from .explore_page import Explore
 
-Opens = Callable[[Run], AbstractContextManager[Page]]
+Opens = Callable[[Run | str], AbstractContextManager[Page]]
 
 
 @pytest.fixture
 def opens(browser: Browser, tmp_path: Path) -> Opens:
-    """A run's file in a tab without a network; whatever it asks for beyond itself fails the test."""
+    """A run's file, or the text of one, in a tab without a network; what it asks for beyond itself fails the test."""
 
     @contextmanager
-    def in_a_tab(run: Run) -> Iterator[Page]:
+    def in_a_tab(run: Run | str) -> Iterator[Page]:
         file = tmp_path / "heads.html"
-        file.write_text(standalone(run, layer=3, head=1, row=10, link="http://example.org/?at=3.1.10"), "utf-8")
+        link = "http://example.org/?at=3.1.10"
+        file.write_text(run if isinstance(run, str) else standalone(run, layer=3, head=1, row=10, link=link), "utf-8")
         context = browser.new_context(**OPTIONS, offline=True)
         page = context.new_page()
         asked, said = list[str](), list[str]()
@@ -147,3 +153,116 @@ def test_the_file_says_what_is_changed(opens: Opens) -> None:
         blocked = page.get_by_role("cell", name="blocked by the mask")
         expect(blocked).to_have_count(15 * 14 // 2)
         assert set(blocked.all_inner_texts()) == {"—"}
+
+
+def file_of(**query: str) -> str:
+    """What Share saves of a model that fits a file."""
+    page = exports.html(urlencode(query).encode())
+    assert len(page) < 700_000
+    return page.decode("utf-8")
+
+
+def assert_shown(page: Page, run: Run) -> None:
+    """The table of every head has the weights of a run."""
+    page.get_by_role("button", name="table", exact=True).click()
+    for layer, head in product(*map(range, run.weights.shape[:2])):
+        if run.weights.shape[0] > 1:
+            page.get_by_role("button", name=f"layer {layer}", exact=True).click()
+        page.locator(f'[data-head="{layer}.{head}"]').click()
+        expect(page.locator(".view.standalone")).to_have_attribute("data-head", str(head))
+        expect(page.locator(".view.standalone")).to_have_attribute("data-layer", str(layer))
+        cells = page.locator(".table tbody td").all_inner_texts()
+        shown = torch.tensor([0.0 if cell == "—" else float(cell) for cell in cells])
+        assert len(cells) == run.weights[layer, head].numel()
+        assert (shown - run.weights[layer, head].flatten()).abs().max() <= 1e-4 + 5e-5  # the engine, and four digits
+    page.get_by_role("button", name="map", exact=True).click()
+
+
+def test_a_file_with_its_model_computes_what_one_types_and_changes(opens: Opens) -> None:
+    saved, typed, name = "the fox visited the queen", "the dog saw the fox", "who-sinusoidal-1"
+    model, view = core(name), "Change the model"
+    with opens(file_of(model=name, s=saved)) as page:
+        said, back = page.locator(".computed"), page.get_by_role("button", name="back to the saved picture")
+        box = page.get_by_role("textbox", name="Sentence")
+        expect(said).to_contain_text("This is the saved picture.")
+        expect(back).to_be_hidden()
+        assert_shown(page, model.run(saved))
+
+        box.press("Control+a")
+        box.press_sequentially(typed)
+        expect(page.locator("h1")).to_have_text(f"{typed} · Who did what, sinusoidal")
+        n = len(model.tokenize(typed)[0])
+        expect(said).to_contain_text(f"4 maps of {n} × {n} weights, computed in this browser")
+        expect(said).to_contain_text("is left out")
+        assert_shown(page, model.run(typed))
+
+        page.get_by_role("group", name=view).get_by_role("button", name="Mask").click()
+        page.get_by_role("radio", name="window").check()
+        page.get_by_role("spinbutton").fill("2")
+        page.get_by_role("button", name="done").click()
+        assert_shown(page, model.run(typed, mask="window:2"))
+        page.get_by_role("button", name="Positional encoding").click()
+        page.get_by_role("radio", name="no positional encoding").check()
+        page.get_by_role("button", name="Temperature").click()
+        page.get_by_role("slider").press("ArrowRight")
+        page.keyboard.press("Escape")
+        page.get_by_role("button", name="layer 0 head 1 is on: ablate it").click()
+        expect(page.locator(".model-changes")).to_have_text(
+            "mask: window 2, no positional encoding, temperature 1.1, L0 H1 off"
+        )
+        assert_shown(page, model.run(typed, mask="window:2", position="none", temperature=1.1, heads_off=[(0, 1)]))
+
+        back.click()
+        expect(said).to_contain_text("This is the saved picture.")
+        expect(box).to_have_value(saved)
+        assert_shown(page, model.run(saved))
+
+
+def test_strokes_on_the_map_of_a_file_paint_the_mask(opens: Opens) -> None:
+    text, name = "a b c a b", "words-2layers-1"
+    model = core(name)
+    n = len(model.tokenize(text)[0])
+    allow = torch.ones(4, n, n, dtype=torch.bool)
+    with opens(file_of(model=name, s=text, at="0.0")) as page:
+        file = Standalone(page, "")
+        page.get_by_role("button", name="paint the mask").click()
+        page.mouse.move(*file.middle(file.cell, 2, 0))
+        page.mouse.down()
+        page.mouse.move(*file.middle(file.cell, 4, 0), steps=4)
+        page.mouse.up()
+        allow[:, 2:5, 0] = False
+        expect(page.locator(".model-changes")).to_contain_text("mask: painted")
+        assert_shown(page, model.run(text, mask=allow[0]))
+        page.locator('[data-head="1.0"]').click()
+        page.get_by_role("button", name="layer 0", exact=True).click()
+        page.get_by_role("button", name="this head").click()
+        file.click_cell(3, 2)
+        for key in ("ArrowLeft", "Space", "ArrowDown", "Space"):
+            page.keyboard.press(key)
+        allow[0, 3, 1:3] = False
+        allow[0, 4, 1] = False
+        assert_shown(page, model.run(text, mask=allow))
+        page.get_by_role("button", name="clear").click()
+        assert_shown(page, model.run(text))
+
+
+def test_words_that_a_file_cannot_use_get_a_sentence(opens: Opens) -> None:
+    page_text = file_of(model="names-none-1")
+    with opens(page_text) as page:
+        box, notices = page.get_by_role("textbox", name="Sentence"), page.locator(".notices")
+        box.fill("")
+        expect(notices).to_have_text("Type a sentence; until then the last maps stay.")
+        box.fill("qqq zzz")
+        expect(notices).to_contain_text("tokens and reads [UNK].")
+        box.fill("tom " * 300)
+        expect(notices).to_contain_text("tokens")
+        expect(page.locator(".tile")).not_to_have_count(0)
+        page.get_by_role("button", name="back to the saved picture").click()
+        expect(notices).to_be_empty()
+    block = re.search(r'id="headlight-model">([^<]*)<', page_text)
+    assert block
+    cut = base64.b64encode(zlib.compress(zlib.decompress(base64.b64decode(block[1]))[:-8])).decode()
+    with opens(page_text.replace(block[1], cut)) as page:  # the recorded picture is still there
+        expect(page.get_by_role("alert")).to_contain_text("cut off")
+        expect(page.locator("h2")).to_contain_text("attends most to")
+        expect(page.get_by_role("textbox")).to_have_count(0)

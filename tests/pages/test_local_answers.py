@@ -96,6 +96,7 @@ def compare(query: Query, answer: Any) -> None:
     assert weights.shape == expected.shape
     assert np.abs(weights - expected).max(initial=0) <= CLOSE, query
     assert said["digest"] == maps["digest"]
+    assert said["telling"] in ([], wanted["telling"])
     assert {**maps, "digest": ""} == {**all_maps, "digest": ""}
     bytes_apart = np.abs(np.frombuffer(cells, np.uint8).astype(int) - np.frombuffer(all_cells, np.uint8))
     assert bytes_apart.max(initial=0) <= 1
@@ -138,7 +139,8 @@ BAD: tuple[tuple[Mapping[str, Any], str, str], ...] = (
     ({"mask": "combination", "rule": "causal|" * 40}, "rule", "at most 200 characters"),
     ({"mask": "painted", "on": "nothing"}, "on", "not a valid mask rule"),
     ({"mask": "painted", "p": "9.77rAB"}, "p", "cannot be used"),
-    ({"mask": "sideways"}, "mask", "cannot be used"),
+    ({"mask": "sideways"}, "mask", "not a valid mask rule"),
+    ({"mask": "window", "w": "0"}, "mask", "not a valid mask rule"),
     ({"pos": "halved"}, "pos", "cannot be used"),
     ({"t": "0"}, "t", "cannot be used"),
     ({"at": "7.1"}, "at", "cannot be used"),

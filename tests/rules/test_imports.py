@@ -38,7 +38,7 @@ INSIDE_FUNCTIONS = {
 
 WEB = ROOT / "assets" / "web"
 # The folders of the browser's code likewise; above these stand the pages, of which none knows another, and the frame.
-WEB_FOLDERS = ["base", "compute", "link", "wire", "picture", "lessons", "rooms", "sheets", "files"]
+WEB_FOLDERS = ["base", "link", "wire", "compute", "picture", "lessons", "rooms", "sheets", "files"]
 JS_IMPORT = re.compile(r"""^(?:import|export)\b(?:[^;"]*\bfrom)? "(\.[\w./]+)";""", re.MULTILINE)
 
 

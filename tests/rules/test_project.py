@@ -207,6 +207,6 @@ def test_built_scripts_are_of_these_sources() -> None:
     digest = hashlib.sha256()
     for name in sorted(sources):
         digest.update(name.encode() + b"\0" + sources[name].read_bytes())
-    for built in ("assets/app.js", "mha_core/show/standalone.js", "mha_core/show/widget.js"):
+    for built in ("assets/app.js", *(f"mha_core/show/{name}.js" for name in ("live", "standalone", "widget"))):
         first = (ROOT / built).read_text("utf-8").splitlines()[0]
         assert first.endswith(digest.hexdigest()), f"{built} is of other sources: make scripts"

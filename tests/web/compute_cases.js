@@ -41,4 +41,7 @@ for (const { text, options, ...place } of JSON.parse(readFileSync(join(folder, "
   }
 }
 writeFileSync(join(folder, "results.json"), JSON.stringify(results));
-writeFileSync(join(folder, "results.bin"), Buffer.concat(arrays.map((array) => Buffer.from(array.buffer, array.byteOffset, array.byteLength))));
+writeFileSync(
+  join(folder, "results.bin"),
+  Buffer.concat(arrays.map((array) => Buffer.from(array.buffer, array.byteOffset, array.byteLength))),
+);

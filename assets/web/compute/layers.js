@@ -4,31 +4,30 @@
 import { roomFor } from "./memory.js";
 
 /** @typedef {import("./model_file.js").BrowserModel} BrowserModel */
-/** Options of the pass of one block.
+/** Options of a pass, for every layer; heads are "layer.head".
  * @typedef {{
  *   allow: Uint8Array | null, position: import("./positions.js").Position, temperature: number,
- *   headsOff: Set<number>, valuesOff: number[], mlpOff: boolean, layerOff: boolean,
+ *   headsOff: Set<string>, valuesOff: Set<number>, mlpsOff: Set<number>, layersOff: Set<number>,
  * }} Switches */
+/** The blocks of one kind of attention, as "layers"; `memory` (m, c) are the keys' and values' own input, already
+ * normed, in cross-attention.
+ * @typedef {{name: string, memory: Float32Array | null, m: number, switches: Switches}} Part */
 
-/** Compute y (n, columns) = x (n, depth) Wᵀ + b with the weights of that name, or with some of their rows.
+/** Compute y (n, columns) = x (n, depth) Wᵀ + b with the weights of that name, or with some rows of W.
  * @param {BrowserModel} model @param {string} name @param {Float32Array} x @param {number} n @param {Float32Array} y
- * @param {number} from the first row of W @param {number} to the row behind the last
- */
-export function linear(model, name, x, n, y, from = 0, to = 0) {
-  const weight = weightOf(model, `${name}.weight`);
-  const all = model.weights.get(`${name}.bias`);
+ * @param {number} first row of W */
+export function linear(model, name, x, n, y, first = 0) {
+  const [weight, bias] = [model.weights[`${name}.weight`], model.weights[`${name}.bias`]];
   const depth = x.length / n;
-  const columns = (to || weight.length / depth) - from;
-  const bias = all?.subarray(from, from + columns);
-  model.memory.product(x, weight.subarray(from * depth), bias, y, { rows: n, columns, depth });
+  const sizes = { rows: n, columns: y.length / n, depth };
+  model.memory.product(x, weight.subarray(first * depth), bias?.subarray(first), y, sizes);
 }
 
 /** Norm each row to mean 0 and variance 1, times a weight, plus a bias (Ba et al. 2016); x and y may be the same.
  * @param {BrowserModel} model @param {string} name @param {Float32Array} x @param {number} n @param {Float32Array} y
- * @param {number} eps
- */
+ * @param {number} eps */
 export function layerNorm(model, name, x, n, y, eps) {
-  const [weight, bias] = [weightOf(model, `${name}.weight`), weightOf(model, `${name}.bias`)];
+  const [weight, bias] = [model.weights[`${name}.weight`], model.weights[`${name}.bias`]];
   const c = weight.length;
   for (let start = 0; start < n * c; start += c) {
     let mean = 0;
@@ -41,7 +40,7 @@ export function layerNorm(model, name, x, n, y, eps) {
   }
 }
 
-/** GELU of each value: x · Φ(x), half of it by the error function (Hendrycks and Gimpel 2016). @param {Float32Array} x */
+/** GELU of each value: x · Φ(x) (Hendrycks and Gimpel 2016). @param {Float32Array} x */
 export function gelu(x) {
   for (let at = 0; at < x.length; at++) {
     const value = x[at];
@@ -65,119 +64,102 @@ export function gelu(x) {
 }
 
 /** Softmax of a row of scores over the keys that it may attend to; a row without any gets weights 0.
- * @param {Float32Array} scores @param {number} start @param {number} stop @param {number} temperature
- * @param {Uint8Array | null} allow @param {number} cell the row's first cell in `allow`
- */
-function softmax(scores, start, stop, temperature, allow, cell) {
-  if (allow) for (let at = start; at < stop; at++) if (!allow[cell + at - start]) scores[at] = Number.NEGATIVE_INFINITY;
+ * @param {Float32Array} row @param {number} temperature @param {Uint8Array | null} allow
+ * @param {number} cell the row's first cell in `allow` */
+function softmax(row, temperature, allow, cell) {
+  if (allow) for (let j = 0; j < row.length; j++) if (!allow[cell + j]) row[j] = Number.NEGATIVE_INFINITY;
   let top = Number.NEGATIVE_INFINITY;
-  for (let at = start; at < stop; at++) if (scores[at] > top) top = scores[at];
-  if (top === Number.NEGATIVE_INFINITY) return scores.fill(0, start, stop);
+  for (let j = 0; j < row.length; j++) if (row[j] > top) top = row[j];
+  if (top === Number.NEGATIVE_INFINITY) return row.fill(0);
   let sum = 0;
-  for (let at = start; at < stop; at++) {
-    const value = Math.exp((scores[at] - top) / temperature);
-    scores[at] = value;
-    sum += value;
+  for (let j = 0; j < row.length; j++) {
+    row[j] = Math.exp((row[j] - top) / temperature);
+    sum += row[j];
   }
-  for (let at = start; at < stop; at++) scores[at] /= sum;
+  for (let j = 0; j < row.length; j++) row[j] /= sum;
 }
 
 /** Attention of n queries to m keys: softmax(q kᵀ / √d) v in each head, then the output projection.
- * @param {BrowserModel} model @param {string} name @param {Float32Array} x of the queries (n, c)
- * @param {Float32Array | null} memory the keys' and values' own input (m, c), in cross-attention
- * @param {{n: number, m: number}} size @param {Switches} switches
- * @param {Float32Array} maps gets the weights (h, n, m) @param {Float32Array} out (n, c)
- */
-function attend(model, name, x, memory, { n, m }, switches, maps, out) {
+ * @param {BrowserModel} model @param {Part} part @param {number} layer @param {Float32Array} x of the queries (n, c)
+ * @param {number} n @param {Float32Array} maps gets the weights (h, n, m) @param {Float32Array} out (n, c) */
+function attend(model, { name, memory, m, switches }, layer, x, n, maps, out) {
   const { n_heads: heads, d_model: c } = model.sizes;
-  const { allow, position, temperature, valuesOff } = switches;
+  const { allow, position, temperature } = switches;
   const d = c / heads;
   const scale = 1 / Math.sqrt(d); // of q·k, which spreads like √d
   const take = (/** @type {number} */ length) => model.memory.take(length);
+  const prefix = `${name}.${layer}.attention`;
   // one product for q, k and v; in cross-attention the same rows of the same matrix, each with its own input
-  const projected = take(n * 3 * c);
-  const others = memory ? take(m * 2 * c) : projected;
-  linear(model, `${name}.qkv`, x, n, memory ? projected.subarray(0, n * c) : projected, 0, memory ? c : 3 * c);
-  if (memory) linear(model, `${name}.qkv`, memory, m, others, c, 3 * c);
-  const [qStride, stride, kStart] = memory ? [c, 2 * c, 0] : [3 * c, 3 * c, c];
+  const q = take(n * (memory ? c : 3 * c));
+  const kv = memory ? take(m * 2 * c) : q.subarray(c);
+  const [qStride, stride] = memory ? [c, 2 * c] : [3 * c, 3 * c];
+  linear(model, `${prefix}.qkv`, x, n, q);
+  if (memory) linear(model, `${prefix}.qkv`, memory, m, kv, c);
   const padded = roomFor(m);
   const [scores, values, mixed] = [take(n * padded), take(d * padded).fill(0), take(n * c)];
   for (let head = 0; head < heads; head++) {
-    const q = { values: projected, start: head * d, stride: qStride };
-    const k = { values: others, start: kStart + head * d, stride };
-    const v = k.start + c;
-    position.rotate?.(q, n);
-    position.rotate?.(k, m);
-    for (let i = 0; i < n; i++) for (let at = 0; at < d; at++) projected[q.start + i * qStride + at] *= scale;
-    const [ofQ, ofK] = [projected.subarray(q.start), others.subarray(k.start)];
+    const first = head * d; // channel of the head
+    for (let i = 0; i < n; i++) {
+      position.rotate?.(q, i * qStride + first, i);
+      for (let at = i * qStride + first, stop = at + d; at < stop; at++) q[at] *= scale;
+    }
+    for (let j = 0; j < m; j++) position.rotate?.(kv, j * stride + first, j);
     const sizes = { rows: n, columns: m, depth: d, xStride: qStride, wStride: stride, yStride: padded };
-    model.memory.product(ofQ, ofK, undefined, scores, sizes);
-    position.bias?.(scores, padded, n, m, q, head);
+    model.memory.product(q.subarray(first), kv.subarray(first), undefined, scores, sizes);
     const plane = allow && allow.length > n * m ? head * n * m : 0;
     for (let i = 0; i < n; i++) {
-      const start = i * padded;
-      softmax(scores, start, start + m, temperature, allow, plane + i * m);
-      maps.set(scores.subarray(start, start + m), (head * n + i) * m);
-      scores.fill(0, start + m, start + padded);
-      for (const j of valuesOff) if (memory || i !== j) scores[start + j] = 0; // a token mixes in its own value
+      const row = scores.subarray(i * padded, i * padded + m);
+      if (position.bias) for (let j = 0; j < m; j++) row[j] += position.bias(head, i, j, q, i * qStride + first);
+      softmax(row, temperature, allow, plane + i * m);
+      maps.set(row, (head * n + i) * m);
+      for (const j of switches.valuesOff) if (j < m && (memory || i !== j)) row[j] = 0; // it mixes in its own value
+      scores.fill(0, i * padded + m, (i + 1) * padded);
     }
     // v transposed, so that the sums over the keys are sums over adjacent numbers
     for (let j = 0; j < m; j++) {
-      for (let channel = 0; channel < d; channel++) values[channel * padded + j] = others[v + j * stride + channel];
+      for (let channel = 0; channel < d; channel++) {
+        values[channel * padded + j] = kv[j * stride + c + first + channel];
+      }
     }
-    const mixing = { rows: n, columns: d, depth: padded, yStride: c };
-    const part = mixed.subarray(head * d);
-    model.memory.product(scores, values, undefined, part, mixing);
-    if (switches.headsOff.has(head)) for (let i = 0; i < n; i++) part.fill(0, i * c, i * c + d);
+    const part = mixed.subarray(first);
+    model.memory.product(scores, values, undefined, part, { rows: n, columns: d, depth: padded, yStride: c });
+    if (switches.headsOff.has(`${layer}.${head}`)) for (let i = 0; i < n; i++) part.fill(0, i * c, i * c + d);
   }
-  linear(model, `${name}.out`, mixed, n, out);
+  linear(model, `${prefix}.out`, mixed, n, out);
 }
 
 /** Run a block: attention, then the feed-forward network, with norms in front (pre-norm) or behind (post-norm).
- * @param {BrowserModel} model @param {string} name as "layers.0" @param {Float32Array} x (n, c), becomes the output
- * @param {Float32Array | null} memory of cross-attention, already normed
- * @param {{n: number, m: number}} size @param {Switches} switches @param {Float32Array} maps
- */
-export function block(model, name, x, memory, size, switches, maps) {
-  const { sizes, weights } = model;
-  const mark = model.memory.used;
-  const n = size.n;
-  const part = model.memory.take(x.length);
-  const norm = (/** @type {string} */ part, /** @type {Float32Array} */ from, /** @type {Float32Array} */ to) => {
-    if (weights.has(`${name}.${part}.weight`)) layerNorm(model, `${name}.${part}`, from, n, to, sizes.eps);
-    else to.set(from);
+ * @param {BrowserModel} model @param {Part} part @param {number} layer @param {Float32Array} x (n, c), in and out
+ * @param {Float32Array} maps gets the weights (h, n, m) */
+export function block(model, part, layer, x, maps) {
+  const { sizes, weights, memory } = model;
+  const prefix = `${part.name}.${layer}`;
+  const mark = memory.used;
+  const n = x.length / sizes.d_model;
+  const [input, output] = [memory.take(x.length), memory.take(x.length)];
+  const norm = (/** @type {string} */ name, /** @type {Float32Array} */ y) => {
+    if (`${prefix}.${name}.weight` in weights) layerNorm(model, `${prefix}.${name}`, x, n, y, sizes.eps);
+    else if (y !== x) y.set(x);
   };
-  const query = model.memory.take(x.length);
-  if (sizes.norm_after) query.set(x);
-  else norm("attention_norm", x, query);
-  attend(model, `${name}.attention`, query, memory, size, switches, maps, part);
-  if (!switches.layerOff) {
-    addOrReplace(x, part, sizes.residual);
-    if (sizes.norm_after) norm("attention_norm", x, x);
-    if (weights.has(`${name}.feed_forward.1.weight`)) {
-      part.fill(0);
-      if (!switches.mlpOff) {
-        norm("feed_forward.0", x, query);
-        const wide = model.memory.take(n * sizes.d_feed_forward);
-        linear(model, `${name}.feed_forward.1`, query, n, wide);
-        gelu(wide);
-        linear(model, `${name}.feed_forward.3`, wide, n, part);
-      }
-      addOrReplace(x, part, sizes.residual);
-      norm("output_norm", x, x);
+  const add = () => {
+    for (let at = 0; at < x.length; at++) x[at] = sizes.residual ? x[at] + output[at] : output[at];
+  };
+  if (sizes.norm_after) input.set(x);
+  else norm("attention_norm", input);
+  attend(model, part, layer, input, n, maps, output);
+  if (!part.switches.layersOff.has(layer)) {
+    add();
+    if (sizes.norm_after) norm("attention_norm", x);
+    if (`${prefix}.feed_forward.1.weight` in weights) {
+      norm("feed_forward.0", input);
+      const wide = memory.take(n * sizes.d_feed_forward);
+      linear(model, `${prefix}.feed_forward.1`, input, n, wide);
+      gelu(wide);
+      linear(model, `${prefix}.feed_forward.3`, wide, n, output);
+      if (part.switches.mlpsOff.has(layer)) output.fill(0);
+      add();
+      norm("output_norm", x);
     }
   }
-  model.memory.used = mark;
-}
-
-/** @param {Float32Array} x @param {Float32Array} part @param {boolean} residual */
-function addOrReplace(x, part, residual) {
-  for (let at = 0; at < x.length; at++) x[at] = residual ? x[at] + part[at] : part[at];
-}
-
-/** @param {BrowserModel} model @param {string} name @returns {Float32Array} */
-function weightOf(model, name) {
-  const weight = model.weights.get(name);
-  if (!weight) throw new Error(`The model file has no weight ${name}.`);
-  return weight;
+  memory.used = mark;
 }

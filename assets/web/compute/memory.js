@@ -1,10 +1,11 @@
 // The memory of a model's numbers, and the product of matrices in it, where nearly all of the time goes: WebAssembly
-// (product.wat), or the same loop in JavaScript where the browser has none or the page's policy forbids it.
+// (product.wat), or plain loops where the browser has none or the page's policy forbids it.
 
 import { PLAIN, RELAXED } from "./kernel.js";
 
 /** Sizes of a product, in floats; a stride is the distance between two rows, by default their length.
- * @typedef {{rows: number, columns: number, depth: number, xStride?: number, wStride?: number, yStride?: number}} Sizes */
+ * @typedef {{rows: number, columns: number, depth: number} & {[stride in "xStride" | "wStride" | "yStride"]?: number}}
+ *   Sizes */
 
 /** Memory of fixed size, from which arrays are taken one behind the other. */
 export class Memory {
@@ -32,8 +33,7 @@ export class Memory {
 
   /** Compute y = x wᵀ + bias: y (rows, columns), x (rows, depth), w (columns, depth); all of this memory.
    * @param {Float32Array} x @param {Float32Array} w @param {Float32Array | undefined} bias @param {Float32Array} y
-   * @param {Sizes} sizes
-   */
+   * @param {Sizes} sizes */
   product(x, w, bias, y, { rows, columns, depth, xStride = depth, wStride = depth, yStride = columns }) {
     if (!this.kernel || depth % 4)
       return productInScript(x, w, bias, y, [rows, columns, depth, xStride, wStride, yStride]);
@@ -45,27 +45,15 @@ export class Memory {
 /** Round a length up, so that each array begins at a multiple of 16 bytes. @param {number} length */
 export const roomFor = (length) => (length + 3) & ~3;
 
-/** The product in JavaScript, four rows of x at a time; behind the last row stands that one again, as in product.wat.
- * @param {Float32Array} x @param {Float32Array} w @param {Float32Array | undefined} bias @param {Float32Array} y
- * @param {number[]} sizes
- */
+/** The product in JavaScript. @param {Float32Array} x @param {Float32Array} w @param {Float32Array | undefined} bias
+ * @param {Float32Array} y @param {number[]} sizes */
 function productInScript(x, w, bias, y, [rows, columns, depth, xStride, wStride, yStride]) {
   for (let column = 0; column < columns; column++) {
-    const [start, added] = [column * wStride, bias ? bias[column] : 0];
-    for (let first = 0; first < rows; first += 4) {
-      const row = [0, 1, 2, 3].map((step) => Math.min(first + step, rows - 1));
-      const [x0, x1, x2, x3] = row.map((place) => place * xStride);
-      let [a, b, c, d] = [0, 0, 0, 0];
-      for (let k = 0; k < depth; k++) {
-        const value = w[start + k];
-        a += value * x[x0 + k];
-        b += value * x[x1 + k];
-        c += value * x[x2 + k];
-        d += value * x[x3 + k];
-      }
-      [a, b, c, d].forEach((sum, step) => {
-        y[row[step] * yStride + column] = sum + added;
-      });
+    for (let row = 0; row < rows; row++) {
+      const [xStart, wStart] = [row * xStride, column * wStride];
+      let sum = bias ? bias[column] : 0;
+      for (let k = 0; k < depth; k++) sum += x[xStart + k] * w[wStart + k];
+      y[row * yStride + column] = sum;
     }
   }
 }

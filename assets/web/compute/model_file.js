@@ -1,6 +1,5 @@
 // A model's file (mha_core/show/model_file.py has its format): checked, and its weights made float32.
 
-import { sha256 } from "./digest.js";
 import { Memory, roomFor } from "./memory.js";
 
 const FORMAT = "headlight model ";
@@ -18,14 +17,13 @@ const GROUP = 96; // values that share a scale
  *   sizes: Sizes, ends: [number, number], groups: Record<string, Abilities>, classes: string[], tokenizer: Vocabulary,
  *   shuffled: Record<string, number[]>, weightsSha256: string, tensors: Tensor[]}} Header */
 /** The header of a model's file, its weights by name, and its tables, of which a run reads a few rows.
- * @typedef {Header & {ids: Map<string, number>, memory: Memory, weights: Map<string, Float32Array>,
- *   tables: Map<string, Stored>}} BrowserModel */
+ * @typedef {Header & {ids: Map<string, number>, memory: Memory, weights: Record<string, Float32Array>,
+ *   tables: Record<string, Stored>}} BrowserModel */
 
 /** Open the bytes of a model's file.
  * @param {Uint8Array} bytes @param {{wasm?: boolean}} options without WebAssembly plain JavaScript computes the same
  * @returns {Promise<BrowserModel>}
- * @throws {Error} with a sentence: no such file, another version, cut off or changed
- */
+ * @throws {Error} with a sentence: no such file, another version, cut off or changed */
 export async function openModel(bytes, { wasm = true } = {}) {
   const line = new TextDecoder("latin1").decode(bytes.subarray(0, LINE));
   if (!line.startsWith(FORMAT)) throw new Error("This is not a model file of Headlight.");
@@ -38,13 +36,21 @@ export async function openModel(bytes, { wasm = true } = {}) {
     const sizes = `${bytes.length.toLocaleString("en")} of ${(Number(length) + LINE).toLocaleString("en")} bytes`;
     throw new Error(`The model file is cut off: ${sizes} are here. Load it again.`);
   }
-  if ((await sha256(content)) !== digest) {
+  if (((await sha256(content)) ?? digest) !== digest) {
     throw new Error("The model file is damaged or was exchanged: its bytes do not have the SHA-256 that it states.");
   }
   const start = 4 + new DataView(content.buffer).getUint32(0, true);
   /** @type {Header} */
   const header = JSON.parse(new TextDecoder().decode(content.subarray(4, start)));
   return { ...header, ...placed(header, content.subarray(start), wasm) };
+}
+
+/** SHA-256 as 64 hexadecimal digits. A page that came over plain http has none; there the length alone is checked.
+ * @param {Uint8Array<ArrayBuffer>} bytes */
+async function sha256(bytes) {
+  if (!globalThis.crypto?.subtle) return null;
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** A tensor as it is in the file. */
@@ -63,53 +69,44 @@ export class Stored {
     this.bytes += 2 * this.length + this.length / 4;
   }
 
-  /** Read the values from `first` on, a multiple of the group, into an array. @param {number} first @param {Float32Array} values */
-  read(first, values) {
+  /** Read values, into a memory if given. @param {number} first @param {number} count @param {Memory} [memory] */
+  read(first, count, memory) {
     const { floats, integers, bits } = this;
-    if (!integers || !bits) return values.set(floats.subarray(first, first + values.length));
-    for (let at = 0; at < values.length; at += 4) {
+    const values = memory ? memory.take(count) : new Float32Array(count);
+    if (!integers || !bits) values.set(floats.subarray(first, first + count));
+    for (let at = 0; integers && bits && at < count; at++) {
       const place = first + at;
-      const scale = floats[Math.floor(place / GROUP)];
-      const four = bits[place >> 2];
-      values[at] = (4 * integers[place] + (four & 3)) * scale;
-      values[at + 1] = (4 * integers[place + 1] + ((four >> 2) & 3)) * scale;
-      values[at + 2] = (4 * integers[place + 2] + ((four >> 4) & 3)) * scale;
-      values[at + 3] = (4 * integers[place + 3] + (four >> 6)) * scale;
+      const low = (bits[place >> 2] >> (2 * (place & 3))) & 3;
+      values[at] = (4 * integers[place] + low) * floats[Math.floor(place / GROUP)];
     }
+    return values;
   }
 
   /** Read one row of a table. @param {number} row */
   row(row) {
-    const values = new Float32Array(this.shape[1]);
-    this.read(row * values.length, values);
-    return values;
+    return this.read(row * this.shape[1], this.shape[1]);
   }
 }
 
 /** The weights of a file in the memory in which they are multiplied, and its tables.
- * @param {Header} header @param {Uint8Array<ArrayBuffer>} body @param {boolean} wasm
- */
-function placed(header, body, wasm) {
-  const [tables, matrices] = [new Map(), new Map()];
+ * @param {Header} header @param {Uint8Array<ArrayBuffer>} body @param {boolean} wasm */
+function placed({ tensors, sizes, tokenizer }, body, wasm) {
   let start = 0;
-  for (const tensor of header.tensors) {
-    const stored = new Stored(tensor, body, start);
-    (/^words\.|^random\.|table$/.test(tensor.name) ? tables : matrices).set(tensor.name, stored);
-    start += stored.bytes;
-  }
-  const rooms = [...matrices.values()].map((stored) => roomFor(stored.length));
-  const memory = new Memory(
-    rooms.reduce((sum, room) => sum + room, scratch(header.sizes)),
-    wasm,
-  );
-  const weights = new Map();
-  for (const [name, stored] of matrices) {
-    const values = memory.take(stored.length);
-    stored.read(0, values);
-    weights.set(name, values);
-  }
-  const ids = new Map(header.tokenizer.vocabulary.map((token, id) => [token, id]));
-  return { ids, memory, weights, tables };
+  const stored = tensors.map((tensor) => {
+    const values = new Stored(tensor, body, start);
+    start += values.bytes;
+    return /** @type {const} */ ([tensor.name, values]);
+  });
+  const isTable = (/** @type {string} */ name) => /^words\.|^random\.|table$/.test(name);
+  const matrices = stored.filter(([name]) => !isTable(name));
+  const length = matrices.reduce((sum, [, { length }]) => sum + roomFor(length), scratch(sizes));
+  const memory = new Memory(length, wasm);
+  return {
+    memory,
+    weights: Object.fromEntries(matrices.map(([name, values]) => [name, values.read(0, values.length, memory)])),
+    tables: Object.fromEntries(stored.filter(([name]) => isTable(name))),
+    ids: new Map(tokenizer.vocabulary.map((token, id) => [token, id])),
+  };
 }
 
 /** How many floats the longest run needs beside the weights. @param {Sizes} sizes */

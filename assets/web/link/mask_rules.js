@@ -10,7 +10,8 @@ import { readFlips, writeCells } from "./painted.js";
 const PART = /^\s*(!?)\s*([a-z]+)((?::\d{1,3})*)\s*$/;
 const PAINTED = /^\d{1,2}(\.\d{0,2}[rb][\w-]+)+$/;
 const FROM_ZERO = ["prefix", "sinks"]; // rules whose number may be 0
-const WRONG = "This is not a valid mask rule. Write none, causal, window:3, prefix:2, sinks:1 or dilated:3:2";
+const WRONG =
+  "This is not a valid mask rule. Write none, causal, window:3, prefix:2, sinks:1 or dilated:3:2, joined by & and |, ! for not.";
 
 /** Rules of a list of tokens. @type {Record<string, (places: number[]) => Rule>} */
 const OF_PLACES = {
@@ -25,12 +26,10 @@ function parsePart(text) {
   const kind = MASKS.find((mask) => mask.name === name);
   const least = FROM_ZERO.includes(name) ? 0 : 1;
   const isNamed = kind?.numbers.length === numbers.length && numbers.every((number) => number >= least);
-  if (!isNamed && !(name in OF_PLACES && numbers.length))
-    throw new UserError(`${WRONG}, joined by & and |, ! for not.`);
+  if (!isNamed && !(name in OF_PLACES && numbers.length)) throw new UserError(WRONG);
   const values = Object.fromEntries((kind?.numbers ?? []).map(([key], index) => [key, numbers[index]]));
-  const rule = isNamed
-    ? (/** @type {number} */ i, /** @type {number} */ j) => allows(name, values, i, j)
-    : OF_PLACES[name](numbers);
+  /** @type {Rule} */
+  const rule = isNamed ? (i, j) => allows(name, values, i, j) : OF_PLACES[name](numbers);
   return not ? (i, j) => !rule(i, j) : rule;
 }
 
@@ -60,21 +59,10 @@ export function paintedTokens(painted, heads = Infinity) {
  */
 export function masksOf(controls, n, heads, ownMask) {
   const [ruled, own] = [ruleOf(controls), ownMask].map((rule) => allowedCells(rule, n));
-  const isPainted = controls.mask === "painted" && paintedTokens(controls.p ?? "") === n;
-  const flips = isPainted ? readFlips(controls.p ?? "", n, heads) : [new Uint8Array(n * n)];
-  const isShared = !/\.\d/.test(isPainted ? (controls.p ?? "") : "");
-  return (isShared ? flips.slice(0, 1) : flips).map((cells) =>
-    ruled.map((allowed, index) => (allowed ^ cells[index]) & own[index]),
-  );
+  const p = (controls.mask === "painted" && controls.p) || "";
+  const flips = readFlips(paintedTokens(p) === n ? p : "", n, heads).slice(0, /\.\d/.test(p) ? heads : 1);
+  return flips.map((cells) => ruled.map((allowed, index) => (allowed ^ cells[index]) & own[index]));
 }
 
 /** The forbidden cells of masks as text, as in a message. @param {Uint8Array[]} masks */
 export const forbiddenCells = (masks) => masks.map((allowed) => writeCells(allowed.map((cell) => 1 - cell)));
-
-/** Masks as the engine takes them; null if everything is allowed. @param {Uint8Array[]} masks */
-export function joinedMasks(masks) {
-  if (masks.every((allowed) => !allowed.includes(0))) return null;
-  const joined = new Uint8Array(masks.length * masks[0].length);
-  masks.forEach((allowed, head) => joined.set(allowed, head * allowed.length));
-  return joined;
-}

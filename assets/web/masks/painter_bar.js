@@ -5,6 +5,7 @@ import { isUsed, JOINS } from "./gallery.js";
 import { choice, group, mapOrTable, namedPart } from "../base/choice.js";
 import { button, div, setAttribute, h, setAttributes, setField, setText, span } from "../base/dom.js";
 import { canUndo } from "../link/link.js";
+import { SCOPES } from "../picture/mask_paint.js";
 import { mapChoice } from "../picture/map_choice.js";
 
 /** @type {[Tool, string, string][]} */
@@ -13,11 +14,6 @@ const TOOLS = [
   ["allow", "allow", "erase: allows the cells that you touch"],
   ["row", "row", "flip whole rows"],
   ["column", "column", "flip whole columns"],
-];
-/** @type {[Scope, string][]} */
-const SCOPES = [
-  ["all", "all heads"],
-  ["one", "this head"],
 ];
 /** @type {[boolean, string][]} */
 const TOUCHES = [

@@ -4,6 +4,12 @@ import { readCells, readFlips, writeFlips } from "../link/painted.js";
 
 const LINES = ["row", "column"]; // tools that flip a whole line
 
+/** @type {[Scope, string][]} */
+export const SCOPES = [
+  ["all", "all heads"],
+  ["one", "this head"],
+];
+
 export class MaskPaint {
   /** @type {Tool} */
   tool = "block";

@@ -2,9 +2,10 @@
 
 import { pageAt } from "../link/navigation.js";
 
-/** @typedef {{version: string, models: import("../frame/pickers.js").Option[], start: string,
+/** @typedef {import("../frame/pickers.js").Option} Option */
+/** @typedef {{version: string, models: Option[], recorded: Option[], start: string,
  * files: Record<string, {file: string, bytes: number}>, answers: string[]}} SiteFacts
- * version: of all files; start: the command that starts a server; files: of the models;
+ * version: of all files; recorded: models that the picker does not offer; start: the command that starts a server; files: of the models;
  * answers: the recordings
  */
 

@@ -2,33 +2,31 @@
 // Python's side can say is left out.
 
 import { UserError } from "../base/dom.js";
-import { MASKS, MAX_WINDOW, MODEL, TEMPERATURES } from "../base/facts.js";
+import { MODEL, TEMPERATURES } from "../base/facts.js";
 import { counted, quoted } from "../base/words.js";
 import { changed, controlsOf, ruleOf, unseenOf, valuesOff, withoutUnseen } from "../link/changes.js";
 import { headsOf, meanOf, parseAt, parseLook, writeLook } from "../link/look.js";
 import { forbiddenCells, normalRule, paintedTokens } from "../link/mask_rules.js";
-import { headsOfRun, mapsMessage, runUnder, sentenceOf } from "../wire/local_run.js";
-import { largestChange, mapOf, meanMap, renormalise, rowDistances, worstRowSum } from "../wire/map_measures.js";
+import { headsOfRun, mapsMessage, runUnder, sentenceOf, unknownNotes } from "../compute/local_run.js";
+import { largestChange, mapOf, meanMap, renormalise, rowDistances, worstRowSum } from "../compute/map_measures.js";
 import { pack, packParts, pooled, specials } from "../wire/packets.js";
 
 /** @typedef {import("../base/messages.js").ExplorePicture} Header */
 /** @typedef {import("../compute/model_file.js").BrowserModel} BrowserModel */
-/** @typedef {import("../wire/local_run.js").LocalRun & {ms: number}} LocalRun */
-/** @typedef {import("../wire/local_run.js").LocalSettings} LocalSettings */
+/** @typedef {import("../compute/local_run.js").LocalRun & {ms: number}} LocalRun */
+/** @typedef {import("../compute/local_run.js").LocalSettings} LocalSettings */
 /** `template`: the header of a recorded answer of the model, of this text if there is one.
  * @typedef {{open(name: string, onProgress?: (share: number) => void): Promise<BrowserModel>,
  *   template(name: string, text?: string | null): Promise<Header>}} Models
  */
 
 const NOTE =
-  "Computed in this browser. Kinds of heads, notes on tokens, value norms, merged words, pins, the next word, the sentence vector and the comparison with transformers need Headlight’s server and are left out.";
+  "Computed in this browser. Kinds of heads, telling heads of new sentences, notes on tokens, value norms, merged words, pins, the next word, the sentence vector and the comparison with transformers need Headlight’s server and are left out.";
 const NOT_HERE = "This needs Headlight’s server.";
 const NO_WORDS = "Tokens are merged into words by Headlight’s server only.";
 const FITS = "The model was trained like this."; // end of a note on a positional encoding
 const SIDE = 128; // tokens up to which all layers are whole, and of a thumbnail, as in headlight/ui/packing.py
-const MAX_WHOLE_WEIGHTS = 72 * SIDE ** 2;
 const MAX_RUNS = 4;
-const KINDS = [...MASKS.map(({ name }) => name), "combination", "painted"];
 
 /** The last runs by their settings. @type {Map<string, LocalRun>} */
 const runs = new Map();
@@ -43,16 +41,12 @@ export async function localAnswer(route, query, models) {
   const [model, template] = await Promise.all([models.open(name), models.template(name, query.get("s"))]);
   check(query, template);
   const [controls, off] = [controlsOf(query), headsOf(query.getAll("off"))];
-  const plain = {
-    text: query.get("s") ?? String(template.defaults.s),
-    controls: {},
-    off: new Set(),
-    group: template.group,
-  };
+  const text = query.get("s") ?? String(template.defaults.s);
+  const plain = { text, controls: {}, off: new Set(), group: template.group };
   const settings = { ...plain, controls, off };
   const now = runOf(model, settings);
   const before = changed(controls, off).length ? runOf(model, plain) : null;
-  const at = placeOf(query, template, settings, now);
+  const at = placeOf(query, template, text, now);
   const focus = focusMessage({ model, template, settings, now, before, at, look: parseLook(query.get("look") ?? "") });
   return packParts(focus, ...(route === "maps" ? [packMaps(now, at.layer, digestOf(model, settings))] : []));
 }
@@ -72,8 +66,8 @@ function runOf(model, settings) {
     if (runs.size > MAX_RUNS) runs.delete([...runs.keys()][0]);
     return run;
   } catch (error) {
-    const isRule = error instanceof UserError;
-    throw refusal(isRule ? (settings.controls.mask === "painted" ? "on" : "rule") : "s", sentenceOf(error));
+    const key = { painted: "on", combination: "rule" }[settings.controls.mask ?? ""] ?? "mask";
+    throw refusal(error instanceof UserError ? key : "s", sentenceOf(error)); // of the engine the text's
   }
 }
 
@@ -83,40 +77,30 @@ const refusal = (key, sentence) => Object.assign(new UserError(sentence), { key 
 /** Throw an error for a parameter that no control could have. @param {URLSearchParams} query @param {Header} template */
 function check(query, { layers, heads, positions, fixed }) {
   const isHead = (/** @type {number[]} */ [layer, head = 0]) => layer < layers && head < heads;
-  const isSize = (/** @type {string} */ text) => /^\d+$/.test(text) && Number(text) >= 1 && Number(text) <= MAX_WINDOW;
-  const lacks = (/** @type {string} */ text) => fixed[text.endsWith("MLP") ? "mlps" : text.includes(" ") ? "" : "layers"];
+  const lacks = (/** @type {string} */ text) =>
+    fixed[text.endsWith("MLP") ? "mlps" : text.includes(" ") ? "" : "layers"];
   /** @type {Record<string, (text: string) => boolean>} */
   const checks = {
-    mask: (text) => KINDS.includes(text),
     pos: (text) => positions.some(([name]) => name === text),
     t: (text) => Number(text) >= TEMPERATURES[0] && Number(text) <= TEMPERATURES[1],
     p: (text) => text === "" || paintedTokens(text, heads) > 0,
     at: (text) => /^\d+(\.\d+){1,3}$/.test(text) && isHead(text.split(".").map(Number)),
     off: (text) => /^L\d+( H\d+| MLP)?$/.test(text) && isHead((text.match(/\d+/g) ?? []).map(Number)) && !lacks(text),
     unheard: (text) => /^(\d+(-\d+)*)?$/.test(text),
-    ...{ w: isSize, first: isSize, gap: isSize },
   };
   for (const [key, text] of query)
     if (fixed[key] || checks[key]?.(text) === false)
       throw refusal(key, `The link says ${key}=${text}, which cannot be used here. ${fixed[key] ?? ""}`.trim());
 }
 
-/** The cursor of the link; otherwise that of the recorded picture of this text, or the usual one.
- * @param {URLSearchParams} query @param {Header} template @param {LocalSettings} settings @param {LocalRun} run
- * @returns {Spot}
+/** The cursor of the link; otherwise the head, and of this text the row, of the recorded picture.
+ * @param {URLSearchParams} query @param {Header} template @param {string} text @param {LocalRun} run @returns {Spot}
  */
-function placeOf(query, template, settings, { tokens, n, m }) {
-  const at = parseAt(query.get("at") ?? defaultsOf(template, settings).at);
+function placeOf(query, template, text, { tokens, n, m }) {
+  const at = parseAt(query.get("at") ?? String(template.defaults.at));
   if (at.row !== null && at.row < n) return { ...at, row: at.row, key: at.key !== null && at.key < m ? at.key : null };
   const usual = template.next.length ? n - 1 : tokens.includes("it") ? tokens.indexOf("it") : Math.min(1, n - 1);
-  return { ...at, row: template.sentence === settings.text ? template.row : usual, key: null };
-}
-
-/** The defaults of the link; the head is that of the recorded picture of this text, or the usual one.
- * @param {Header} template @param {LocalSettings} settings
- */
-function defaultsOf({ defaults, model, sentence }, { text }) {
-  return { ...defaults, at: sentence === text ? String(defaults.at) : model === MODEL ? "3.1" : "0.0" };
+  return { ...at, row: template.sentence === text ? template.row : usual, key: null };
 }
 
 /** The heads whose mean is displayed; null for a single one.
@@ -160,20 +144,18 @@ function focusMessage({ model, template, settings, now, before, at, look }) {
     ? map.reduce((most, weight, index) => Math.max(most, Math.abs(weight - base[index])), 0)
     : 0;
   const indices = (/** @type {number} */ length) => [...new Array(length).keys()];
-  const unknown = tokens.filter((token) => token === "[UNK]").length;
-  const unknownNote = `This model does not know ${unknown} of these ${n} tokens; it reads each of them as [UNK].`;
   const ablated = [...settings.off].filter((part) => /\.\d+$/.test(part)).length;
   const size = `${(weights.length / 1000).toFixed(0)} kB of maps · ${n} of at most ${model.sizes.max_len} tokens`;
   /** @type {Header} */
   const header = {
-    ...{ ...template, ...at, unusable: {}, warnings: [], pinTail: "", pin: null, telling: [], tile: 0, values: null },
+    ...{ ...template, ...at, unusable: {}, warnings: [], pinTail: "", pin: null, tile: 0, values: null },
     ...{ next: [], stages: null, word: "", wordSentence: "", surprise: look.surprise ? [] : null, topHeads: {} },
     ...{ compared: "", pieces: [], patches: null, sound: null, columns: "", done: layers, look: writeLook(look) },
     digest: digestOf(model, settings),
     sentence: settings.text,
     texts: { s: settings.text },
-    notices: unknown ? [NOTE, unknownNote] : [NOTE],
-    defaults: defaultsOf(template, settings),
+    telling: template.sentence === settings.text ? template.telling : [],
+    notices: [NOTE, ...unknownNotes(tokens)],
     fixed: { lengths: NOT_HERE, ...template.fixed },
     label: labelOf(settings, tokens, template),
     forbidden: forbiddenIn(now),
@@ -203,7 +185,7 @@ function focusMessage({ model, template, settings, now, before, at, look }) {
 function packMaps(run, layer, digest) {
   const { header, body } = mapsMessage(run, digest);
   const { n, m, heads } = run;
-  if (Math.max(n, m) <= SIDE && body.length <= MAX_WHOLE_WEIGHTS) return pack(header, body);
+  if (Math.max(n, m) <= SIDE) return pack(header, body);
   const bytesOf = (/** @type {number} */ head) => body.subarray(head * n * m, (head + 1) * n * m);
   const small = headsOfRun(run).map((_, index) => pooled({ size: n, bytes: bytesOf(index) }, SIDE));
   const whole = body.subarray(layer * heads * n * m, (layer + 1) * heads * n * m);

@@ -92,7 +92,8 @@ export async function begin(open) {
   transport.send = answer;
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, siteCss];
   document.body.append(h("main", { id: "stMain", "data-testid": "stMain", tabindex: "-1" }, content));
-  for (const [name, title, , summary] of facts.models) descriptions.set(name, [title, summary ?? ""]);
+  for (const [name, title, , summary] of [...facts.models, ...facts.recorded])
+    descriptions.set(name, [title, summary ?? ""]);
   if (location.search.includes("learn=")) await load().catch(() => {}); // the curtain must come before the picture
   setTheme(theme());
   addEventListener("headlight-theme", (event) => {

@@ -5,70 +5,63 @@ import { choice } from "../base/choice.js";
 import { button, div, fillNotices, h, notices, setAttribute, setText } from "../base/dom.js";
 import { MASKS, RULE } from "../base/facts.js";
 import { counted, toggle } from "../base/words.js";
-import { headsOfRun, mapsMessage, runUnder, sentenceOf } from "../wire/local_run.js";
-import { worstRowSum } from "../wire/map_measures.js";
+import { headsOfRun, mapsMessage, runUnder, sentenceOf, unknownNotes } from "../compute/local_run.js";
+import { worstRowSum } from "../compute/map_measures.js";
 import { openModel } from "../compute/model_file.js";
 import { changed, maskOf, ruleOf } from "../link/changes.js";
 import { headNames, headsOf } from "../link/look.js";
 import { allowedCells, forbiddenCells, paintedTokens } from "../link/mask_rules.js";
 import { mapsOf } from "../wire/packets.js";
 import { ControlChips } from "../picture/control_chips.js";
-import { MaskPaint } from "../picture/mask_paint.js";
+import { MaskPaint, SCOPES } from "../picture/mask_paint.js";
 import { PaintGrid } from "../picture/paint_grid.js";
 import { SentenceBox } from "../picture/sentence.js";
 import { Standalone } from "./standalone.js";
 import choicesCss from "../picture/choices.css" with { type: "css" };
 
-/** @typedef {import("../base/messages.js").LiveModel} LiveModel */
-/** @typedef {import("../compute/model_file.js").BrowserModel} BrowserModel */
-
 const SAVED =
   "This is the saved picture. The file carries the model: type your own words, choose or paint a mask, change positions or ablate heads, and this browser computes all maps, without a network.";
 const LEFT_OUT = "What Headlight’s server says beside the maps, such as kinds of heads and the next word, is left out.";
-const EMPTY = "Type a sentence; until then the last maps stay.";
-const RECORDED = "Below is the recorded picture.";
 const PAINT = "press or drag over cells of the map to block or allow them; a token’s label flips its row or column";
 const USUAL = MASKS.flatMap(({ numbers }) => numbers.map(([key, , usual]) => [key, String(usual)]));
 /** @type {Record<string, string>} */
 const DEFAULTS = { ...Object.fromEntries(USUAL), mask: "none", rule: RULE, on: "none", pos: "as trained", t: "1" };
-/** @type {[Scope, string][]} */
-const SCOPES = [
-  ["all", "all heads"],
-  ["one", "this head"],
-];
 
 class LiveRun extends Standalone {
-  /** @param {HTMLElement} root @param {Uint8Array} bytes @param {BrowserModel} model */
+  /** @param {HTMLElement} root @param {Uint8Array} bytes @param {import("../compute/model_file.js").BrowserModel} model */
   constructor(root, bytes, model) {
-    super(root, bytes, () => {}, " live", [choicesCss]);
+    super(root, bytes);
+    document.adoptedStyleSheets.unshift(choicesCss);
+    this.kind += " live";
     this.model = model;
-    this.given = /** @type {LiveModel} */ (this.state.live);
+    this.given = /** @type {import("../base/messages.js").LiveModel} */ (this.state.live);
     this.ownMask = model.groups[this.given.group].ownMask;
     const { off, ...controls } = this.given.controls;
-    const settings = {
-      text: this.given.text,
-      controls: /** @type {Controls} */ (controls),
-      off: headsOf([off].flat()),
-    };
-    this.saved = { ...settings, state: this.state, maps: this.maps, floats: this.floats, isStale: false, problem: "" };
+    const settings = { controls: /** @type {Controls} */ (controls), off: headsOf([off].flat()) };
+    const { state, maps, floats } = this;
+    this.saved = { text: this.given.text, ...settings, state, maps, floats, isStale: false, problem: "" };
     this.text = this.saved.text;
     this.controls = this.saved.controls;
     this.off = this.saved.off;
     this.isStale = false; // whether the maps are to be computed
     this.problem = ""; // why they cannot be
     this.mask = Object.assign(new MaskPaint(), { tool: "flip" });
-    this.loaded = ""; // what `mask` is loaded with
     this.isPainting = false;
     this.plain = this.map.map;
     this.grid = new PaintGrid(this);
     this.grid.element.style.touchAction = "none";
     this.box = new SentenceBox({ writeAddress: () => {} }, (text) => this.edit({ text }));
+    this.heads.act.lamp = (layer, head) => this.edit({ off: toggle(this.off, `${layer}.${head}`) });
     this.changer = new ControlChips(this, "Change the model");
     this.noticeList = notices();
     this.computed = h("p", { class: "computed", role: "status" });
-    this.back = button("back to the saved picture", () => this.set(this, this.saved));
-    this.brush = button("paint the mask", () => this.set(this, { isPainting: !this.isPainting }), { title: PAINT });
-    this.scopes = choice("Heads to paint", SCOPES, (scope) => this.set(this.mask, { scope }));
+    this.back = button("back to the saved picture", () => this.edit(this.saved));
+    const paint = () => this.edit({ isPainting: !this.isPainting, isStale: this.isStale });
+    this.brush = button("paint the mask", paint, { title: PAINT });
+    this.scopes = choice("Heads to paint", SCOPES, (scope) => {
+      this.mask.scope = scope;
+      this.redraw();
+    });
     this.clear = button("clear", () => this.undo(), { title: "clear the painting" });
     this.scopes.element.append(this.clear);
     const controlRow = div("change-controls", this.changer.chips, this.changer.panel);
@@ -97,19 +90,9 @@ class LiveRun extends Standalone {
     this.edit({ controls, off: headsOf([off ?? []].flat()) });
   }
 
-  /** @param {number} layer @param {number} head */
-  toggleOff(layer, head) {
-    this.edit({ off: toggle(this.off, `${layer}.${head}`) });
-  }
-
-  /** @param {{text?: string, controls?: Controls, off?: Set<string>}} change */
+  /** Compute the maps again after a change, unless it says otherwise. @param {object} change */
   edit(change) {
-    this.set(this, { ...change, isStale: true });
-  }
-
-  /** Set values of the view or of its mask. @param {object} target @param {object} values */
-  set(target, values) {
-    Object.assign(target, values);
+    Object.assign(this, { isStale: true }, change);
     this.redraw();
   }
 
@@ -124,12 +107,11 @@ class LiveRun extends Standalone {
     const { n, heads } = this.maps;
     const rule = ruleOf(controls);
     const cellsOf = (/** @type {string} */ text) => forbiddenCells([allowedCells(text, n)])[0];
-    const load = { n, heads, painted: paintedTokens(painted) === n ? painted : "", rule };
-    if (this.loaded !== JSON.stringify(load)) mask.load({ ...load, base: cellsOf(rule), modelMask: cellsOf(ownMask) });
+    const load = { n, heads, rule, base: cellsOf(rule), modelMask: cellsOf(ownMask) };
+    if (!this.grid.stroke) mask.load({ ...load, painted: paintedTokens(painted) === n ? painted : "" });
     mask.head = this.at.head;
     act(mask);
     const p = mask.text;
-    this.loaded = JSON.stringify({ ...load, painted: p });
     this.edit({ controls: { ...controls, ...(p ? { mask: "painted", on: rule, p } : { p: null, ...maskOf(rule) }) } });
   }
 
@@ -139,45 +121,26 @@ class LiveRun extends Standalone {
 
   /** Compute all maps; while that is not possible, the last ones stay. */
   compute() {
+    const { model, text, controls, off, ownMask, given } = this;
     this.isStale = false;
-    this.problem = this.text.trim() ? "" : EMPTY;
+    this.problem = text.trim() ? "" : "Type a sentence; until then the last maps stay.";
     if (this.problem) return;
     try {
-      const { model, text, controls, off, given } = this;
-      this.take(runUnder(model, { text, controls, off, group: given.group }));
+      const run = runUnder(model, { text, controls, off, group: given.group });
+      const { layers, heads, tokens, forbidden } = run;
+      const changes = changed(controls, off, tokens).map((change) => change.text);
+      const builtIn = ownMask === "none" ? [] : [`${ownMask} mask: built in`];
+      const origin = `${counted(layers, "layer")} of ${counted(heads, "head")}, ${counted(tokens.length, "token")}`;
+      this.maps = mapsOf(mapsMessage(run, JSON.stringify([text, controls, [...off]])));
+      this.floats = run.weights;
+      this.state = {
+        ...{ ...this.state, forbidden, exact: headsOfRun(run), title: `${text} · ${model.title}` },
+        changed: [...(changes.length ? changes : ["nothing changed"]), ...builtIn].join(", "),
+        origin: `${origin}, computed in this browser`,
+      };
     } catch (error) {
       this.problem = sentenceOf(error);
     }
-  }
-
-  /** @param {import("../wire/local_run.js").LocalRun} run */
-  take(run) {
-    const { model, text, controls, off, ownMask } = this;
-    const { layers, heads, tokens, forbidden, weights } = run;
-    const changes = changed(controls, off, tokens).map((change) => change.text);
-    const builtIn = ownMask === "none" ? [] : [`${ownMask} mask: built in`];
-    const sizes = [counted(layers, "layer"), "of", `${counted(heads, "head")},`, counted(tokens.length, "token")].join(
-      " ",
-    );
-    this.maps = mapsOf(mapsMessage(run, JSON.stringify([text, controls, [...off]])));
-    this.floats = weights;
-    this.state = {
-      ...{ ...this.state, forbidden, exact: headsOfRun(run), origin: `${sizes}, computed in this browser` },
-      title: `${text} · ${model.title}`,
-      changed: [...(changes.length ? changes : ["nothing changed"]), ...builtIn].join(", "),
-    };
-  }
-
-  /** What the reader should know about the words and the painting. */
-  get sentences() {
-    const { problem, maps, painted } = this;
-    const unknown = maps.tokens.filter((token) => token === "[UNK]").length;
-    const count = paintedTokens(painted);
-    return [
-      problem,
-      unknown ? `This model does not know ${unknown} of these ${maps.n} tokens; it reads each of them as [UNK].` : "",
-      count && count !== maps.n ? `The mask was painted for ${count} tokens; now only its rule applies.` : "",
-    ].filter(Boolean);
   }
 
   draw() {
@@ -189,7 +152,11 @@ class LiveRun extends Standalone {
     super.draw();
     this.box.text = this.text;
     this.changer.draw();
-    fillNotices(this.noticeList, this.sentences);
+    const painted = paintedTokens(this.painted);
+    const misfit =
+      painted && painted !== maps.n ? `The mask was painted for ${painted} tokens; only its rule applies.` : "";
+    const notes = this.problem ? [this.problem] : [...unknownNotes(maps.tokens), misfit];
+    fillNotices(this.noticeList, notes.filter(Boolean));
     const isSaved = maps === this.saved.maps;
     const count = `${counted(maps.layers * maps.heads, "map")} of ${maps.n} × ${maps.keys.length} weights`;
     const sums = `the row sum farthest from 1 is ${worstRowSum(floats, maps.keys.length).toFixed(6)}`;
@@ -210,7 +177,7 @@ class LiveRun extends Standalone {
 export async function open(place, bytes, model) {
   const opened = await openModel(model).catch((/** @type {Error} */ error) => error);
   const view = opened instanceof Error ? new Standalone(place, bytes) : new LiveRun(place, bytes, opened);
-  if (opened instanceof Error) view.top.append(h("p", { role: "alert" }, `${opened.message} ${RECORDED}`));
+  if (opened instanceof Error)
+    view.top.append(h("p", { role: "alert" }, `${opened.message} Below is the recorded picture.`));
   view.drawNow();
-  return view;
 }

@@ -18,15 +18,13 @@ import { isolated } from "../base/token_text.js";
 /** @typedef {(at: Spot) => void} OnMove called when the cursor moves */
 
 const ROUNDED = "this head’s weights are stored in one byte each, ± 0.002";
-const AXES = "Rows are queries, columns are keys; layers, heads and tokens are counted from 0.";
 const LIGHT = matchMedia("(prefers-color-scheme: light)");
 
 /** @extends {View<StandaloneRun & Ack>} */
 export class Standalone extends View {
-  /** @param {HTMLElement | ShadowRoot} root @param {Uint8Array} bytes @param {OnMove} [onMove]
-   * @param {string} [kind] a further class @param {CSSStyleSheet[]} [styles] */
-  constructor(root, bytes, onMove = () => {}, kind = "", styles = []) {
-    super(root, [...styles, exploreCss, standaloneCss], `explore standalone${kind}`);
+  /** @param {HTMLElement | ShadowRoot} root @param {Uint8Array} bytes @param {OnMove} [onMove] */
+  constructor(root, bytes, onMove = () => {}) {
+    super(root, [exploreCss, standaloneCss], "explore standalone");
     this.onMove = onMove;
     const [focus, maps] = parts(bytes);
     const { header, floats } = unpackFloats(focus);
@@ -53,7 +51,7 @@ export class Standalone extends View {
     const hover = (/** @type {string | null} */ text) => setText(this.readout, text ?? "");
     this.heads = new HeadsGrid({
       focus: (layer, head) => this.setCursor({ layer, head }),
-      lamp: (layer, head) => this.toggleOff(layer, head),
+      lamp: (layer, head) => this.setCursor({ layer, head }), // without a model there is nothing to ablate
       hide: () => {},
       solo: () => {},
       hover,
@@ -64,25 +62,21 @@ export class Standalone extends View {
     this.changes = h("p", { class: "model-changes" });
     this.origin = h("div");
     this.top = div("top", this.heading, this.changes);
+    this.legend = div("legend");
     this.blocked = blockedMark();
     this.actions = div("actions", this.modes.element);
     this.large = this.makeLarge();
     this.build();
   }
 
-  /** Ablate a head, or restore it; without a model there is nothing to ablate. @param {number} layer @param {number} head */
-  toggleOff(layer, head) {
-    this.setCursor({ layer, head });
-  }
-
   makeLarge() {
     const law = h("span", {}, "colour scale widened for small weights (√ of the weight)");
-    const legend = div("legend", "0", this.ramp, "1", law, this.blocked);
+    this.legend.append("0", this.ramp, "1", law);
     return panel(
       "large",
       "Head in focus",
       [div("titles", this.title, div("subtitle", this.label)), this.actions],
-      h("div", {}, this.map.element, div("map-foot", legend, this.readout)),
+      h("div", {}, this.map.element, div("map-foot", this.legend, this.readout)),
     );
   }
 
@@ -140,8 +134,12 @@ export class Standalone extends View {
     this.setClasses({ "with-all": all });
     setText(this.heading, this.state.title);
     setText(this.changes, this.state.changed);
-    setText(this.origin, `${this.state.origin}. ${AXES}`);
-    this.blocked.hidden = !forbidden.some(Boolean);
+    setText(
+      this.origin,
+      `${this.state.origin}. Rows are queries, columns are keys; layers, heads and tokens are counted from 0.`,
+    );
+    if (forbidden.some(Boolean)) this.legend.append(this.blocked);
+    else this.blocked.remove();
     this.drawBar(all);
     const look = { ...parseLook(""), all, off, first: 0, last: 0, theme, kinds: [], kv: 0 };
     const state = { ...look, ...at, forbidden, across: isAcross(maps) };

@@ -1,10 +1,8 @@
-// The matrix product in WebAssembly and in JavaScript, and SHA-256; tests/core/test_browser_model.py compares whole runs.
+// The matrix product in WebAssembly and in JavaScript; tests/core/test_browser_model.py compares whole runs.
 
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { test } from "node:test";
 
-import { ownSha256, sha256 } from "../../../assets/web/compute/digest.js";
 import { PLAIN, RELAXED } from "../../../assets/web/compute/kernel.js";
 import { Memory, roomFor } from "../../../assets/web/compute/memory.js";
 
@@ -30,7 +28,10 @@ function fill(values) {
 function product(sizes, wasm, hasBias) {
   const { rows, columns, depth, xStride = depth, wStride = depth, yStride = columns } = sizes;
   const lengths = [rows * xStride, columns * wStride, columns, rows * yStride];
-  const memory = new Memory(lengths.reduce((sum, length) => sum + roomFor(length), 0), wasm);
+  const memory = new Memory(
+    lengths.reduce((sum, length) => sum + roomFor(length), 0),
+    wasm,
+  );
   const [x, w, bias, y] = lengths.map((length) => fill(memory.take(length)));
   assert.equal(memory.kernel !== null, wasm);
   memory.product(x, w, hasBias ? bias : undefined, y, sizes);
@@ -71,14 +72,5 @@ test("where WebAssembly is refused, the product in JavaScript is taken", async (
     assert.equal(new refused.Memory(16).kernel, null);
   } finally {
     WebAssembly.Module = Module;
-  }
-});
-
-test("SHA-256 is that of the browser, for every length of a last block", async () => {
-  for (const length of [0, 1, 55, 56, 63, 64, 65, 119, 120, 1000]) {
-    const bytes = Uint8Array.from({ length }, (_, at) => at % 251);
-    const digest = createHash("sha256").update(bytes).digest("hex");
-    assert.equal(Buffer.from(ownSha256(bytes)).toString("hex"), digest);
-    assert.equal(await sha256(bytes), digest);
   }
 });

@@ -2,11 +2,11 @@
 
 import { valuesOff } from "../link/changes.js";
 import { MLP } from "../link/look.js";
-import { forbiddenCells, joinedMasks, masksOf } from "../link/mask_rules.js";
-import { toBytes } from "./packets.js";
-import { computeRun, tokenize } from "../compute/run.js";
+import { forbiddenCells, masksOf } from "../link/mask_rules.js";
+import { toBytes } from "../wire/packets.js";
+import { computeRun, tokenize } from "./run.js";
 
-/** @typedef {import("../compute/model_file.js").BrowserModel} BrowserModel */
+/** @typedef {import("./model_file.js").BrowserModel} BrowserModel */
 /** `off`: ablated parts, as "3.1", "3.mlp" and "3"; `group`: kind of attention.
  * @typedef {{text: string, controls: Controls, off: Set<string>, group: string}} LocalSettings */
 /** @typedef {ReturnType<typeof runUnder>} LocalRun */
@@ -18,17 +18,15 @@ const CORE_NAMES = { "as trained": "trained", halved: "scaled:0.5", doubled: "sc
  * @param {BrowserModel} model @param {LocalSettings} settings
  */
 export function runUnder(model, { text, controls, off, group }) {
-  const position = controls.pos ?? "as trained";
   const parts = [...off];
-  const layersOf = (/** @type {RegExp} */ kind) =>
-    parts.filter((part) => kind.test(part)).map((part) => parseInt(part, 10));
+  const layersOf = (/** @type {RegExp} */ kind) => parts.filter((part) => kind.test(part)).map(parseFloat);
   const isDecoder = group === "decoder" && group !== Object.keys(model.groups)[0]; // it reads its own translation
   const { length } = isDecoder ? computeRun(model, text, { group }).tokens : tokenize(model, text).tokens;
   const masks = masksOf(controls, length, model.sizes.n_heads, model.groups[group].ownMask);
   const run = computeRun(model, text, {
     group,
-    allow: joinedMasks(masks),
-    position: CORE_NAMES[position] ?? position,
+    allow: masks.some((cells) => cells.includes(0)) ? Uint8Array.from(masks.flatMap((cells) => [...cells])) : null,
+    position: CORE_NAMES[controls.pos ?? "as trained"] ?? String(controls.pos),
     temperature: Number(controls.t ?? 1),
     headsOff: parts.filter((part) => /^\d+\.\d+$/.test(part)),
     mlpsOff: layersOf(new RegExp(`^\\d+\\.${MLP}$`)),
@@ -49,6 +47,12 @@ export function mapsMessage({ tokens, keyTokens, ends, layers, heads, weights },
 /** Layer and head of all maps of a run. @param {{layers: number, heads: number}} run @returns {[number, number][]} */
 export const headsOfRun = ({ layers, heads }) =>
   Array.from({ length: layers * heads }, (_, index) => [Math.floor(index / heads), index % heads]);
+
+/** A note on unknown tokens, if there are some. @param {string[]} tokens */
+export function unknownNotes(tokens) {
+  const unknown = tokens.filter((token) => token === "[UNK]").length;
+  return unknown ? [`This model does not know ${unknown} of these ${tokens.length} tokens and reads [UNK].`] : [];
+}
 
 /** The message of an error as a sentence. @param {unknown} error */
 export function sentenceOf(error) {

@@ -1,6 +1,6 @@
 // Numbers about the maps of a run, as mha_core/measure and pages/explore compute them.
 
-/** Maps (layers, h, n, m). @typedef {Pick<import("../compute/run.js").Run, "weights" | "n" | "m" | "layers" | "heads" | "ends" | "keyTokens">} Weights */
+/** Maps (layers, h, n, m). @typedef {Pick<import("./run.js").Run, "weights" | "n" | "m" | "layers" | "heads" | "ends" | "keyTokens">} Weights */
 
 /** The row sum of maps that is farthest from 1. @param {Float32Array} weights @param {number} keys */
 export function worstRowSum(weights, keys) {
@@ -69,9 +69,7 @@ export function largestChange(run, baseline) {
   const place = places[maxima.indexOf(Math.max(...maxima))];
   if (place < 0) return { layers: maxima, cell: null, weights: [0, 0] };
   const map = Math.floor(place / (n * m));
-  const cell = /** @type {[number, number, number, number]} */ ([
-    ...[Math.floor(map / heads), map % heads],
-    ...[Math.floor(place / m) % n, place % m],
-  ]);
+  /** @type {[number, number, number, number]} */
+  const cell = [Math.floor(map / heads), map % heads, Math.floor(place / m) % n, place % m];
   return { layers: maxima, cell, weights: [baseline.weights[place], weights[place]] };
 }
