@@ -198,6 +198,7 @@ class Answers:
         if page == "explore":
             for place in places:
                 self.ask("focus", place)
+                self.ask("maps", place)  # after a reload; its pieces are there
             self._record_views(pairs, header)
             for link in links:
                 for look in LOOKS:
@@ -208,8 +209,10 @@ class Answers:
                     self.ask("maps", _replace_keys(link, **change))
         elif page == "compare":
             is_short = len(header["tokens"]) <= MAX_TOKENS
+            usual = [(key, text) for key, text in header["defaults"].items() if key == "pos2" and text]
             for place in places if is_short or is_default else ():
                 self.ask("pair", place)
+                self.ask("pair", [*place, *usual])
             self._record_rows(pairs, header)
             for link in links:
                 self.ask("initial", link)
