@@ -43,10 +43,14 @@ def write_site(args: Namespace) -> int:
     folder = Path(os.path.abspath(args.site.expanduser()))  # noqa: PTH100 - a link stays a link
     with _stopped_by_signals(), _unfinished(folder) as new:
         lessons = _choose_lessons(args)
-        _check_models()
+        _load_models()
         pictures.is_timed = False
         sources = _sources()
         answers = Answers(sources.routes(), (*MODELS, *([] if args.without_minilm else [MINILM])))
+        _tell(
+            f"Recording {count(lessons, 'lesson')}{'' if args.lesson else ' and the examples: a few minutes'} …",
+            stays=True,
+        )
         for part in site.record(answers, everything=not args.lesson):
             _tell(f"Recording {part} …")
         models = dict[str, bytes]()
@@ -56,7 +60,7 @@ def write_site(args: Namespace) -> int:
         files = site.build(sources, answers, models)
         size = sum(map(len, files.values()))
         minilm = f", of which {_megabytes(len(models[MINILM]))} MiniLM" if MINILM in models else ""
-        sizes = f"{count(lessons, 'lesson')}, {len(files)} files, {_megabytes(size)}{minilm}"
+        sizes = f"{len(files)} files, {_megabytes(size)}{minilm}"
         _tell(f"{sizes}; {_megabytes(site.first_lesson(files))} until the first lesson shows.", stays=True)
         free = shutil.disk_usage(new).free
         if free < size + SPARE_BYTES:
@@ -100,10 +104,12 @@ def _choose_lessons(args: Namespace) -> int:
     return len(courses.course().lessons)
 
 
-def _check_models() -> None:
-    missing = [name for name in (MINILM, SMOLLM2) if not get_source(name).exists]
-    if missing:
-        raise UsageError(f"--site: {get_source(missing[0]).title} is needed and is missing here")
+def _load_models() -> None:
+    """Load the models that the lessons need. Raises a HeadlightError for one that is missing or damaged."""
+    steps = [step for lesson in courses.course().lessons.values() for step in lesson.steps]
+    for name in (MINILM, *([SMOLLM2] if any(SMOLLM2 in step.query for step in steps) else [])):
+        get_source(name).check()
+        pictures.model_on("auto", name)
 
 
 @contextmanager

@@ -12,7 +12,6 @@ import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from headlight.website import questions as site_questions
 from headlight.lessons.course import course
 from headlight.link import mask_codec
 from headlight.link.cursor import Cursor, DisplayOptions, parse_at, parse_look
@@ -22,6 +21,7 @@ from headlight.picture.traces import trace_layer
 from headlight.ui import numbers, packing
 from headlight.ui.palette import PALETTES
 from headlight.ui.web import PREFIX
+from headlight.website import questions as site_questions
 from mha_core import IMPLEMENTATIONS
 from mha_core.show.cells import write_cells
 from mha_core.show.packing import pack_focus

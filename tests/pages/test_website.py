@@ -24,7 +24,7 @@ from headlight.picture import pictures
 from headlight.picture.query import Query
 from headlight.registry import MINILM
 from headlight.ui.pages import PAGES, path
-from headlight.website import packs, site
+from headlight.website import answers, packs, site
 from headlight.website.questions import canonical, index_key
 from pages.handlers import HANDLERS, SHEETS
 
@@ -107,7 +107,7 @@ def test_the_recordings_answer_a_lesson_as_the_server_does(folder: Path) -> None
             answer = json.loads(recordings.get("lesson", f"{query}&learn=it.{number}") or b"")
             expected = verdict(step, Query(step.query.encode()))
             assert (answer["picked"], answer["sentence"]) == (expected.picked, expected.sentence)
-        route = site.PICTURES[step.page]
+        route = answers.PICTURES[step.page]
         assert untimed(recordings.get(route, step.query) or b"") == untimed(HANDLERS[route](step.query.encode()))
     for name in site.WORDS:
         sheets = json.loads(recordings.get(f"page.{path(name)}") or b"")
@@ -124,10 +124,10 @@ def untimed(answer: bytes) -> list[object]:
 
 
 @given(st.lists(st.tuples(st.sampled_from([*"abc"]), st.lists(st.binary(max_size=9), max_size=3)), max_size=6))
-def test_a_pack_gives_each_answer_back(answers: list[tuple[str, list[bytes]]]) -> None:
+def test_a_pack_gives_each_answer_back(examples: list[tuple[str, list[bytes]]]) -> None:
     from mha_core.show.packing import pack, pack_parts
 
-    messages = {f"{name}?": pack_parts(*(pack({}, part.ljust(12)) for part in parts)) for name, parts in answers}
+    messages = {f"{name}?": pack_parts(*(pack({}, part.ljust(12)) for part in parts)) for name, parts in examples}
     whole = gzip.decompress(packs.write_pack(messages))
     places, _, content = whole.partition(b"\n")
     for question, answer in messages.items():
@@ -224,5 +224,5 @@ def test_the_whole_site(tmp_path: Path) -> None:
     for lesson in course().lessons.values():
         for number, step in enumerate(lesson.steps, 1):
             assert recordings.get("lesson", f"{step.query}&learn={lesson.id}.{number}"), (lesson.id, number)
-            if step.page in site.PICTURES:
-                assert recordings.get(site.PICTURES[step.page], step.query), (lesson.id, number)
+            if step.page in answers.PICTURES:
+                assert recordings.get(answers.PICTURES[step.page], step.query), (lesson.id, number)
