@@ -77,7 +77,10 @@ class Answers:
         if route is None or answer is None:
             return None
         header = _header(answer)
-        for form in _forms(pairs, header):
+        forms = _forms(pairs, header)
+        if page == "masks" and pairs:  # it writes its default mask into the link
+            forms.append(_replace_keys(pairs, mask=dict(pairs).get("mask", "none")))
+        for form in forms:
             self.ask(route, form, light=light)
             if page != "compare":  # its answer depends on the row
                 self.ask(route, _at_head(form), light=light)
@@ -133,6 +136,7 @@ class Answers:
             self._record_view(pairs, header, values.get("view", ""))
         elif page == "masks":
             self.ask("outcomes", pairs)
+            self.ask("outcomes", _replace_keys(pairs, mask=values.get("mask", "none")))
         elif page == "shapes":
             self.ask("reshape", _replace_keys(_omit(pairs, *_OF_STEP), at=head))
         elif page == "compare":
