@@ -121,7 +121,7 @@ class Answers:
             self._record_panels(step.page, pairs, header)
         if step.page == "explore":
             for telling in header["telling"]:
-                self.ask("focus", _at_head(_replace_keys(pairs, at=telling["cursor"])))
+                self.ask("maps", _at_head(_replace_keys(pairs, at=telling["cursor"])))
         if step.picture == "panel vectors":
             self._record_rows(pairs, header)
 
@@ -201,8 +201,7 @@ class Answers:
         links = [pairs, *([_replace_keys(pairs, at=cursor)] if cursor else [])]
         if page == "explore":
             for place in places:
-                self.ask("focus", place)
-                self.ask("maps", place)  # after a reload; its pieces are there
+                self.ask("maps", place)
             self._record_views(pairs, header)
             for link in links:
                 for look in LOOKS:
