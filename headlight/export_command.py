@@ -1,4 +1,4 @@
-"""The `headlight export` command: writes the questions of a course as a file for a learning platform."""
+"""The `headlight export` command: writes a site of static files, or the questions of a course for a platform."""
 
 import re
 import secrets
@@ -16,6 +16,7 @@ from .arguments import Parser, UsageError, check_folder
 from .lessons.course import CLAIMS, SHIPPED, read_folders
 from .lessons.course import course as read_course
 from .lessons.schema import Lesson
+from .website.command import add_arguments, write_site
 
 
 def build_parser() -> Parser:
@@ -27,6 +28,10 @@ def build_parser() -> Parser:
         metavar="COURSE",
         help="a QTI 2.1 package of the questions of a lesson, a course, “all”, or a folder of your own lessons",
     )
+    kind.add_argument(
+        "--site", type=Path, metavar="DIR", help="a folder of static files that needs no server of its own"
+    )
+    add_arguments(parser)
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.zip", help="the file to write (default: COURSE.zip)")
     return parser
 
@@ -35,10 +40,12 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command and return its exit code."""
     args = build_parser().parse_args(arguments)
     try:
+        if args.site:
+            return write_site(args)
         return export_questions(args)
     except (HeadlightError, UsageError) as error:
         print(f"headlight: {error}.", file=sys.stderr)
-        return 1
+        return 2 if args.site else 1
     except KeyboardInterrupt:
         print("\nheadlight: stopped; nothing was written.", file=sys.stderr)
         return 130

@@ -1,5 +1,6 @@
 """Handlers of the data API by their routes; each takes a link's query and returns bytes."""
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Final
 
@@ -12,7 +13,9 @@ from headlight.lessons import files as lesson_files
 from headlight.lessons import message as lessons
 from headlight.lessons.quantities.scene import example_quantities
 from headlight.ui import tables
+from headlight.ui.sheet import Block
 from pages.by_hand.quantities import quantities
+from pages.claims import blocks as claims
 from pages.compare import handlers as compare
 from pages.explore import handlers as explore
 from pages.explore import (
@@ -25,6 +28,8 @@ from pages.explore import (
     pair_channels,
     residual_stream,
 )
+from pages.glossary import blocks as glossary
+from pages.lessons import blocks as lesson_cards
 from pages.masks import message as masks
 from pages.model_map import message as model_map
 from pages.shapes import handlers as shapes
@@ -79,6 +84,28 @@ HANDLERS: Final[dict[str, Handler]] = {
     "lesson": lessons.step_verdict,
     "lesson.handout": lesson_files.handout,
     **{f"{page}.{kind}": _file(page, kind) for page, kinds in FILES.items() for kind in kinds},
+}
+
+
+def _recorded(page: str, key: str) -> Callable[[bytes], dict[str, list[Block]]]:
+    """Return the function that returns a sheet of a form page by its key."""
+
+    def sheets(raw: bytes) -> dict[str, list[Block]]:
+        """Return the sheet for a query."""
+        from pages.frame import recorded  # imports Streamlit
+
+        return {key: recorded.blocks(page, key, raw)}
+
+    return sheets
+
+
+# page that a site shows without Streamlit -> its sheets for a query, by key; a title as key folds a sheet under it
+SHEETS: Final[dict[str, Callable[[bytes], dict[str, list[Block]]]]] = {
+    "lessons": lambda _: {"lessons": lesson_cards.blocks()},
+    "claims": lambda _: {"claims": claims.blocks()},
+    "glossary": lambda _: {glossary.TITLE: [glossary.questions()], "glossary": glossary.blocks()},
+    "by_hand": _recorded("by_hand", "hand"),
+    "implementations": _recorded("implementations", "equality"),
 }
 
 # page -> handler of its first message, which is sent within the page

@@ -18,16 +18,16 @@ async def handout(_: Request) -> Response:
     return HTMLResponse(page, headers={"Cache-Control": "no-store"})
 
 
-def document(title: str, head: str, body: str) -> str:
-    """Return an HTML page that does not use Streamlit."""
+def document(title: str, head: str, body: str, folder: str = PREFIX, face: str | None = None) -> str:
+    """Return an HTML page that does not use Streamlit; `folder` has the browser's files, `face` is the font's CSS."""
     return f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title} · Headlight</title>
-<link rel="icon" href="{PREFIX}/frame/icon.svg">
-<style>{font_face()}</style>
+<link rel="icon" href="{folder}/frame/icon.svg">
+<style>{font_face() if face is None else face}</style>
 {head}
 </head>
 <body>{body}</body>

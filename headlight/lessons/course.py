@@ -5,7 +5,7 @@ import logging
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cachetools import LRUCache
@@ -22,6 +22,8 @@ SHIPPED, CLAIMS = _ASSETS / "lessons", _ASSETS / "claims"
 VARIABLE = "HEADLIGHT_LESSONS"  # environment variable: a folder of lessons; `--lessons DIR` sets it
 MAX_FILES = 100  # of a folder
 _STEP = re.compile(r"([a-z][a-z0-9-]*)\.(\d{1,2})(\.2)?", re.ASCII)
+
+selection: frozenset[str] = frozenset()  # ids of the lessons of an exported site; empty for all
 
 log = logging.getLogger(__name__)
 
@@ -56,9 +58,12 @@ class Course:
         return (lesson, question, int(match[2])) if question else None
 
     def address(self, link: str) -> str:
-        """Return the path and query of a step, such as "it.2"; any other link as it is."""
+        """Return the path and query of a step, such as "it.2"; any other link as it is.
+
+        A step that is not in the course leads to all lessons.
+        """
         step = self.find(link)
-        return step[0].address(step[2]) if step else link
+        return step[0].address(step[2]) if step else "lessons" if _STEP.fullmatch(link) else link
 
     def claims(self) -> dict[str, str]:
         """Return name -> address of all claims."""
@@ -101,7 +106,12 @@ def load_at_startup(arguments: Sequence[str]) -> Course:
 def course() -> Course:
     """Return the bundled lessons, those of the folder in HEADLIGHT_LESSONS, then the claims."""
     folder = os.environ.get(VARIABLE, "")
-    return read_folders((SHIPPED, *([Path(folder)] if folder else []), CLAIMS))
+    everything = read_folders((SHIPPED, *([Path(folder)] if folder else []), CLAIMS))
+    if not selection:
+        return everything
+    return replace(
+        everything, lessons={name: lesson for name, lesson in everything.lessons.items() if name in selection}
+    )
 
 
 def read_folders(folders: tuple[Path, ...]) -> Course:

@@ -51,7 +51,7 @@ def variant_scene(page: str, query: str, variant: str, rules: str = "") -> PageS
     for word in words:
         if not re.search(rf"\b{re.escape(word)}\b", texts):
             raise HeadlightError(f"{quote(word[:40])} is not in the sentence, so it cannot be replaced")
-    return page_scene(page, Query(_link(query, words).encode("ascii")))
+    return page_scene(page, Query(replaced_link(query, words).encode("ascii")))
 
 
 def retry_variant(step: LessonStep) -> LessonStep | None:
@@ -72,7 +72,7 @@ def retry_variant(step: LessonStep) -> LessonStep | None:
         return _swap(value, words) if isinstance(value, str) else value
 
     changes = {name: replace_in(getattr(step, name)) for name in _TEXT_FIELDS}
-    link = f"{step.link.partition('?')[0]}?{_link(step.query, words)}"
+    link = f"{step.link.partition('?')[0]}?{replaced_link(step.query, words)}"
     try:
         for rule in [choice.condition for choice in changes["choices"]] + [
             result.value for result in changes["results"]
@@ -89,7 +89,8 @@ def _pairs(query: str) -> list[tuple[str, str]]:
     return [*pairs, ("s", Query(query.encode("ascii"))["s"])]
 
 
-def _link(query: str, words: Mapping[str, str]) -> str:
+def replaced_link(query: str, words: Mapping[str, str]) -> str:
+    """Return the query of a link with words of its sentences replaced."""
     return urlencode([(key, _swap(value, words) if key in _SENTENCES else value) for key, value in _pairs(query)])
 
 

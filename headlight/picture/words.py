@@ -87,7 +87,8 @@ def status(picture: Picture, sent: int) -> str:
     if isinstance(picture.model, RecordedModel):
         return f"{picture.run.interventions.summary} · {size} of maps · {len(picture.run.tokens)} tokens"
     tokens = f"{len(picture.run.tokens)} of at most {picture.model.sizes.max_len} tokens"
-    return f"{picture.run.device} · computed in {picture.seconds * 1000:.1f} ms · {size} of maps · {tokens}"
+    took = f" · computed in {picture.seconds * 1000:.1f} ms" if picture.seconds else ""
+    return f"{picture.run.device}{took} · {size} of maps · {tokens}"
 
 
 def row_notes(model: Model) -> list[str]:

@@ -45,7 +45,9 @@ def link(name: str, *values: tuple[str, str]) -> str:
     return f"{path(name)}?{urlencode(values, quote_via=quote, errors='replace')}"
 
 
-def as_json() -> str:
-    """Return the table as JSON that can be embedded in HTML."""
-    page_list = [{"path": path(name), **vars(page)} for name, page in PAGES.items()]
+def as_json(ending: str = "") -> str:
+    """Return the table as JSON that can be embedded in HTML; with an ending each page is a file."""
+    page_list: list[dict[str, object]] = [{"path": path(name), **vars(page)} for name, page in PAGES.items()]
+    if ending:
+        page_list = [{**page, "file": f"{page['path'] or 'index'}{ending}"} for page in page_list]
     return json.dumps(page_list, ensure_ascii=False).replace("<", "\\u003c")

@@ -12,7 +12,8 @@ FOLDER = ROOT / "assets" / "web"
 TUTORIAL = ROOT / "docs" / "tutorial.ipynb"  # runs wherever `mha_core` can be imported
 _SERVED = {file.relative_to(FOLDER).as_posix(): file for file in sorted(FOLDER.glob("*/*")) if file.suffix != ".ts"}
 SCRIPT = "app.js"  # bundle of all modules of the app, built by `make scripts`
-_OTHERS = {TUTORIAL.name: TUTORIAL, SCRIPT: ROOT / "assets" / SCRIPT}
+SITE_SCRIPT = "site.js"  # what a site of static files adds to it
+_OTHERS = {TUTORIAL.name: TUTORIAL, **{name: ROOT / "assets" / name for name in (SCRIPT, SITE_SCRIPT)}}
 FILES = {name: file.read_bytes() for name, file in (_SERVED | _OTHERS).items()}  # path -> content
 
 
@@ -29,15 +30,18 @@ PREFIX = f"{VERSIONS}/{version(FILES)}"
 API = f"{PREFIX}/api"  # of the data routes; versioned, as older files cannot read newer messages
 
 
-def font_face() -> str:
-    """Return the CSS of the app's font, which Streamlit serves; "" without the file."""
+def fonts() -> list[Path]:
+    """Return the files of the app's font, which Streamlit serves; none without Streamlit."""
     spec = find_spec("streamlit")  # finds the package without importing it
     folder = Path(spec.origin).parent if spec and spec.origin else ROOT
-    urls = (
-        f"{BASE}/static/media/{font.name}" for font in folder.glob("static/static/media/SourceSansVF-Upright*.woff2")
-    )
+    return sorted(folder.glob("static/static/media/SourceSansVF-Upright*.woff2"))
+
+
+def font_face(folder: str = f"{BASE}/static/media") -> str:
+    """Return the CSS of the app's font, whose files are in a folder of the server."""
     return "".join(
-        f'@font-face {{ font-family: "Source Sans"; font-weight: 200 900; src: url("{url}"); }}' for url in urls
+        f'@font-face {{ font-family: "Source Sans"; font-weight: 200 900; src: url("{folder}/{font.name}"); }}'
+        for font in fonts()
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from headlight.lessons.course import course
-from pages.lessons.page import texts
+from pages.lessons.blocks import texts
 
 from .conftest import NewPage, NewTab
 from .expected import WIDE, largest

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from itertools import product
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
@@ -11,13 +12,16 @@ import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from headlight.lessons.course import course
 from headlight.link import mask_codec
 from headlight.link.cursor import Cursor, DisplayOptions, parse_at, parse_look
+from headlight.link.fields import FIELDS
 from headlight.picture.settings import Settings
 from headlight.picture.traces import trace_layer
 from headlight.ui import numbers, packing
 from headlight.ui.palette import PALETTES
 from headlight.ui.web import PREFIX
+from headlight.website import questions as site_questions
 from mha_core import IMPLEMENTATIONS
 from mha_core.show.cells import write_cells
 from mha_core.show.packing import pack_focus
@@ -264,3 +268,37 @@ def test_numbers_read_alike_and_one_weight_has_one_value_in_every_spelling(modul
     counts = [0, 1, 2, 999, 1000, 123456]
     written = modules.each("base/words.js", counts, "m.counted(row, 'key')")
     assert written == [numbers.count(many, "key") for many in counts]
+
+
+# ---- the questions that a site has recorded: website/questions.py and questions.js
+
+LINK_KEYS = [*FIELDS, "v", "unknown"]
+LINK_TEXTS = st.sampled_from(
+    ["none", "1", "minilm", "smollm2", "3.1.10", "linear_all_hide3.1", "renorm_own", "all_words"]
+)
+
+
+@given(
+    st.sampled_from(["maps", "focus", "pair", "masks", "steps", "lesson", "overview"]),
+    st.lists(st.tuples(st.sampled_from(LINK_KEYS), LINK_TEXTS | st.text(max_size=12)), max_size=8),
+)
+def test_a_question_has_the_same_form_and_key_in_both(
+    modules: Modules, route: str, pairs: list[tuple[str, str]]
+) -> None:
+    query = urlencode(pairs, errors="replace")
+    _compare_questions(modules, [(route, query)])
+
+
+def test_the_links_of_all_lessons_have_the_same_form_and_key_in_both(modules: Modules) -> None:
+    steps = [step for lesson in course().lessons.values() for step in lesson.steps]
+    _compare_questions(
+        modules, [(route, step.query) for step in steps for route in ("lesson", "maps", "pair", "masks")]
+    )
+
+
+def _compare_questions(modules: Modules, questions: list[tuple[str, str]]) -> None:
+    forms = [site_questions.canonical(*question) for question in questions]
+    rows = [{"route": route, "query": query, "rules": site_questions.RULES} for route, query in questions]
+    form = "m.canonical(row.route, new URLSearchParams(row.query), row.rules)"
+    assert modules.each("site/questions.js", rows, form) == forms
+    assert modules.each("site/questions.js", forms, "m.indexKey(row)") == list(map(site_questions.index_key, forms))

@@ -8,7 +8,7 @@ import re
 from headlight.lessons import message
 from headlight.lessons.course import course
 from headlight.ui.pages import PAGES
-from pages.claims.page import OWN_SOURCE
+from pages.claims.blocks import OWN_SOURCE
 
 from .conftest import app_at, blocks
 

@@ -24,7 +24,7 @@ from mha_core.positions import NAMES
 from mha_core.training.initial_weights import build_stack
 from mha_core.training.recipe import defaults
 from pages.implementations.dialects import dictionary
-from pages.lessons.page import texts
+from pages.lessons.blocks import texts
 from pages.shapes.reshape_lessons import LESSONS
 from pages.shapes.step_names import is_step
 

@@ -3,7 +3,7 @@
 
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, transform } from "esbuild";
 import wabt from "wabt";
@@ -61,17 +61,35 @@ const sheets = {
   },
 };
 
+/** The modules of the app, for a script beside it: they are in the app's own script. */
+const beside = {
+  name: "beside",
+  setup(/** @type {import("esbuild").PluginBuild} */ building) {
+    building.onResolve({ filter: /\.js$/ }, ({ path, resolveDir }) => {
+      const name = relative(WEB, join(resolveDir, path)).replaceAll("\\", "/");
+      return modules.includes(name) ? { path: name, namespace: "app" } : undefined;
+    });
+    building.onLoad({ filter: /./, namespace: "app" }, ({ path }) => ({ contents: `module.exports = open("${path}");` }));
+  },
+};
+
 // Each module runs when it is first asked for, so what a page does not show is not run.
 const listed = modules.map((name) => `"${name}": () => require("./${name}")`).join(",\n");
 const APP = `const modules = {${listed}};
 const opened = {};
 export const open = (name) => (opened[name] ??= modules[name]());
 open("frame/first.js").begin(open);`;
+const SITE = 'import { begin } from "./site/site.js";\nbegin(open);';
 const SCRIPTS = {
   "assets/app.js": APP,
+  "assets/site.js": SITE,
   "mha_core/show/standalone.js": 'export { open } from "./standalone/standalone.js";',
   "mha_core/show/live.js": 'export { open } from "./standalone/live.js";',
   "mha_core/show/widget.js": 'import { render } from "./standalone/widget.js";\nexport default { render };',
+};
+const BANNERS = {
+  "assets/app.js": 'const ADDRESS=new URL("base/dom.js",import.meta.url).href;',
+  "assets/site.js": 'import{open}from"./app.js";',
 };
 
 for (const [file, contents] of Object.entries(SCRIPTS)) {
@@ -85,10 +103,10 @@ for (const [file, contents] of Object.entries(SCRIPTS)) {
     legalComments: "none",
     charset: "utf8",
     write: false,
-    plugins: [sheets],
+    plugins: contents === SITE ? [beside, sheets] : [sheets],
     // base/dom.js finds the app's files beside its own address; a file without a server has none
     define: ofApp ? { "import.meta.url": "ADDRESS" } : {},
-    banner: { js: ofApp ? 'const ADDRESS=new URL("base/dom.js",import.meta.url).href;' : "" },
+    banner: { js: BANNERS[file] ?? "" },
   });
   const text = `// Built by \`make scripts\` from assets/web, sha256 ${digest.copy().digest("hex")}\n${outputFiles[0].text}`;
   put(file, text);

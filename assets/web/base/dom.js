@@ -123,6 +123,12 @@ export const areSame = (left, right) =>
 /** The URL of a file or route of this server, relative to its root. @param {string} path */
 export const urlOf = (path) => new URL(`../${path}`, import.meta.url);
 
+/** The way of all requests to the data API; a site without a server answers them itself (site/site.js). */
+export const transport = {
+  /** @param {string} path @param {RequestInit} [request] @returns {Promise<Response>} */
+  send: (path, request) => fetch(urlOf(path), request),
+};
+
 /** An error whose message is for the user. */
 export class UserError extends Error {}
 
@@ -132,7 +138,7 @@ export const LOST = "The server cannot be reached; try again.";
  * @param {string} path @param {RequestInit} [request]
  */
 export async function fetchRoute(path, request) {
-  const response = await fetch(urlOf(path), request).catch((error) => {
+  const response = await transport.send(path, request).catch((error) => {
     throw error.name === "AbortError" ? error : new UserError(LOST);
   });
   if (!response.ok) throw new UserError(await response.text());

@@ -51,7 +51,7 @@ declare global {
   /** `placed`: the user chose layer and head; `rowChosen`: the user chose the row. */
   type Cursor = { at: Spot; placed: boolean; rowChosen: boolean };
   /** `group`: entry of the bar, "" for none. */
-  type Page = { path: string; group: string; title: string; question: string; line: string; model: boolean };
+  type Page = { path: string; group: string; title: string; question: string; line: string; model: boolean; file?: string };
   /** A step and its lesson, numbered from 1; `again`: the step's second question. */
   type LessonPlace = { lesson: CourseLesson; number: number; total: number; step: CourseStep; at: number; again: boolean };
   /** Idle; pending; pending for long; server unreachable. */

@@ -6,6 +6,7 @@ import { isDrawn } from "../base/curtain.js";
 import { button, h, render, setAttribute, setText, span } from "../base/dom.js";
 import { canUndo } from "../link/link.js";
 import { headName, meanOf, writeAt } from "../link/look.js";
+import { linkTo } from "../link/navigation.js";
 import { nextMoved } from "../picture/next_bars.js";
 import { rowOf } from "../wire/packets.js";
 import { gave, sortByWeight, short } from "../base/words.js";
@@ -49,7 +50,7 @@ export class ChangeChips extends Part {
     for (const id of off) link.append("off2", headName(id));
     const mean = meanOf(look);
     if (mean && mean !== "meanseen") link.set("look", mean); // Compare has these means too
-    return `./compare?${link}`;
+    return linkTo(`compare?${link}`);
   }
 
   go() {

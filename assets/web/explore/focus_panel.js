@@ -18,6 +18,7 @@ import { BigMap, blockedMark, wholeMap } from "../picture/map.js";
 import { MapPanel } from "../picture/map_panel.js";
 import { ColumnSwitches } from "./word_switches.js";
 import { reads, writeAt, parseAt } from "../link/look.js";
+import { linkTo } from "../link/navigation.js";
 import { isWord, rowOf, trimmed, specials } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
 import { number, OFF, quoted, sortByWeight, story } from "../base/words.js";
@@ -159,7 +160,7 @@ export class FocusPanel {
   /** The link to the arithmetic of the cell in focus. */
   get byHand() {
     const { at, address } = this.view;
-    const url = new URL("./by-hand", location.href);
+    const url = new URL(linkTo("by-hand"), location.href);
     url.search = new URL(address).search;
     url.searchParams.set("ex", "a real cell");
     url.searchParams.set("at", writeAt({ ...at, key: at.key ?? sortKey(this.view) }, true));

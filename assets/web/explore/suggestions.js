@@ -2,7 +2,7 @@
 
 import { button, div, h, render, setText } from "../base/dom.js";
 import { addressOf, find, load } from "../lessons/course.js";
-import { go } from "../link/navigation.js";
+import { go, linkTo } from "../link/navigation.js";
 import { isWord, rowOf } from "../wire/packets.js";
 import { number, quoted, short, sortByWeight, toggle } from "../base/words.js";
 import { Part } from "./part.js";
@@ -73,7 +73,7 @@ export class Suggestions extends Part {
     this.run = String(this.view.queryOfRun());
     if (this.taken) return;
     const first = load().then(({ lessons }) => addressOf(find(`${lessons[0].id}.1`)));
-    return first.catch(() => "./lessons").then(go);
+    return first.catch(() => linkTo("lessons")).then(go);
   }
 
   /** What the suggestion did: the weight of the pair before and after, or the layers that changed; "" in another head.

@@ -16,7 +16,7 @@ import { explain, forgetTerms } from "../base/terms.js";
 const ID = "headlight-bar";
 /** The button of Share while it is open; null otherwise. @returns {HTMLElement | null} */
 const openedShare = () => document.querySelector(`#${ID} .share-place > [aria-expanded="true"]`);
-const storeOf = (/** @type {string} */ path) => `stActiveTheme-${path}-v2`; // where Streamlit 1.67 stores the user's theme, per page
+export const storeOf = (/** @type {string} */ path) => `stActiveTheme-${path}-v2`; // where Streamlit 1.67 stores the user's theme, per page
 
 /** Close Share, unless it contains the target. @param {EventTarget | null} target */
 function close(target = null) {
@@ -27,9 +27,10 @@ function close(target = null) {
 
 function switchTheme() {
   const theme = document.getElementById(ID)?.className === "light" ? "Dark" : "Light";
-  for (const { path } of PAGES) store("localStorage", storeOf(addressOf(path)), theme);
-  store("localStorage", storeOf(location.pathname), theme);
-  location.reload();
+  for (const path of [location.pathname, ...PAGES.map(({ path }) => addressOf(path))])
+    store("localStorage", storeOf(path), theme);
+  if (dispatchEvent(new CustomEvent("headlight-theme", { detail: theme.toLowerCase(), cancelable: true })))
+    location.reload(); // Streamlit reads it once
 }
 
 /** The first tab stop: a skip link past the bar. */

@@ -18,6 +18,9 @@
   const prefersContrast = matchMedia("(prefers-contrast: more)").matches;
   if ((stored("headlight-contrast") ?? `${prefersContrast}`) === "true") dataset.contrast = "strong";
   if (stored("headlight-hatch") === "false") dataset.hatch = "none";
+  if (location.protocol === "file:")
+    document.body.textContent =
+      "A browser runs no modules from a folder. Open it through a web server: type python -m http.server in this folder, then open http://127.0.0.1:8000.";
   const MAX_WAIT_MS = 600;
   const release = () => {
     const later = /** @type {HTMLTemplateElement | null} */ (document.getElementById("headlight-later"));

@@ -2,8 +2,8 @@
 // loaded, each at its final position. The view then moves into its Streamlit element. On the way to another page the head
 // and the view are drawn likewise, while its script runs.
 
-import { MAIN, pageNow } from "../link/navigation.js";
-import { drawBar, makeTitle } from "./bar.js";
+import { isSite, MAIN, pageNow } from "../link/navigation.js";
+import { drawBar, makeTitle, storeOf } from "./bar.js";
 import { div, h } from "../base/dom.js";
 import { drawLesson } from "../lessons/lesson.js";
 import { drawnEarly } from "../base/mount.js";
@@ -13,22 +13,22 @@ import { views } from "../base/view_base.js";
 const MAX_WAIT_MS = 15000; // for Streamlit, after which its own error page appears
 const FONT_WAIT = 600; // ms for the font, so that lines do not reflow
 /** The page of a view that owns its state -> its module. @type {Record<string, string>} */
-const VIEWS = {
+export const VIEWS = {
   "": "explore/explore",
   "model-map": "model_map/model_map",
   compare: "compare/pair",
   masks: "masks/painter",
   shapes: "shapes/steps",
 };
-const COLOURS = {
+export const COLOURS = {
   dark: { "background-color": "#0E1320", "text-color": "#E8ECF6" },
   light: { "background-color": "#FBFAF6", "text-color": "#1B2233" },
 };
 
 /** The theme that Streamlit will choose. @returns {"dark" | "light"} */
-function theme() {
+export function theme() {
   const options = new URLSearchParams(location.search).getAll("embed_options");
-  const savedTheme = stored("localStorage", `stActiveTheme-${location.pathname}-v2`)?.toLowerCase();
+  const savedTheme = String(stored("localStorage", storeOf(location.pathname))).toLowerCase();
   if (options.includes("dark_theme") || savedTheme === "dark") return "dark";
   if (options.includes("light_theme") || savedTheme === "light") return "light";
   return matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark";
@@ -46,7 +46,7 @@ const isFilled = () => {
 };
 
 /** Decode the message that the page contains. @param {Element} block */
-const bytesOf = (block) => Uint8Array.from(atob(block.textContent ?? ""), (letter) => letter.charCodeAt(0));
+export const decode = (block) => Uint8Array.from(atob(block.textContent ?? ""), (letter) => letter.charCodeAt(0));
 
 /** Draw the head of the page, and a place for its picture or placeholders of its cards.
  * @param {"dark" | "light"} now @param {boolean} hasPicture
@@ -67,7 +67,7 @@ function prerender(now, hasPicture) {
 function drawPicture(open, place, remove, block) {
   const { Kind } = open(block.dataset.file ?? "").view;
   const view = new Kind(place.attachShadow({ mode: "open" }));
-  view.begin(bytesOf(block));
+  view.begin(decode(block));
   drawnEarly({ view, Kind, ready, remove });
   block.remove();
 }
@@ -140,6 +140,7 @@ async function draw(open) {
 
 /** @param {Open} open */
 export function begin(open) {
+  if (isSite) return; // site/site.js begins there
   if (document.getElementById("headlight-unknown")) return drawBar(theme());
   const room = document.getElementById("headlight-phone");
   if (room) return open("rooms/phone.js").beginRoom(open, room, theme(), COLOURS[theme()]);

@@ -11,26 +11,12 @@ import { drawLesson } from "../lessons/lesson.js";
 import { enter, isNewAct, setParam, setHistory, write, writing } from "../link/link.js";
 import { KEYS } from "../base/page_facts.js";
 import { drawPickers } from "./pickers.js";
+import { preparePrint } from "./print.js";
 import { drawShare } from "./share.js";
 import { drawRoom } from "../rooms/room_bar.js";
-import { drawViews } from "../base/view_base.js";
 import { MAIN, notify, pageAt, pageNow } from "../link/navigation.js";
 
 const PAUSE = 1000; // ms between two texts that are typed into a control, which writes late
-const PAPER = 718; // pixels; the width of an A4 page between its margins
-
-// print black on white at the screen's layout: views do not measure themselves again for paper
-addEventListener("beforeprint", () => {
-  const { style } = document.documentElement;
-  style.setProperty("--paper", String(Math.min(1, PAPER / innerWidth)));
-  style.setProperty("--window", `${innerHeight}px`);
-  drawViews("light");
-});
-addEventListener("afterprint", () => {
-  document.documentElement.style.removeProperty("--window");
-  drawViews();
-});
-
 const OURS = ["big", "embed", "learn", "film"]; // parameters that no script writes
 
 const OWN = ".view, .sheet, .question"; // elements without Streamlit controls
@@ -94,6 +80,7 @@ function join(event) {
 }
 /** @type {any} */ (window).navigation?.addEventListener("navigate", join);
 
+preparePrint();
 listenToCharts();
 listenToFragments();
 

@@ -4,7 +4,7 @@
 import { h, render } from "../base/dom.js";
 import { OF_ONE_MODEL, read, write } from "../link/link.js";
 import { baseOf, descriptions, isForeign, isRecording, titleOf } from "../link/model_name.js";
-import { notify } from "../link/navigation.js";
+import { isSite, notify } from "../link/navigation.js";
 import { OtherModels } from "./other_models.js";
 
 /** @typedef {[value: string, text: string, group?: string, says?: string]} Option */
@@ -13,6 +13,7 @@ const OWN = "your own"; // an opened model, which has no address
 const YOURS = /** @type {Option} */ ([OWN, "Another model ›", "Yours", "on this computer, or your own"]);
 const SAME = /** @type {Option} */ (["", "right: same model", "Right side", "one model on both sides"]);
 const HERE = "On this computer"; // group of the models that are not in the list
+const RECORDED = "Recorded"; // the same on a site without a server
 
 const others = new OtherModels((name) => choose("model", name));
 
@@ -66,8 +67,9 @@ class Picker {
   follow() {
     const now = baseOf(read().get(this.key) ?? "");
     const index = this.options.findIndex(([value]) => value === now);
-    if ((isForeign(now) || isRecording(now)) && index < 0 && this.options.length)
-      return this.draw(this.options.toSpliced(-1, 0, [now, titleOf(now), HERE]));
+    const isHidden = isSite ? now : isForeign(now) || isRecording(now);
+    if (isHidden && index < 0 && this.options.length)
+      return this.draw(this.options.toSpliced(isSite ? this.options.length : -1, 0, [now, titleOf(now), isSite ? RECORDED : HERE]));
     this.select.selectedIndex = Math.max(0, index);
   }
 }
@@ -97,8 +99,8 @@ if (first) {
  */
 export function drawPickers(models, devices, may = { machine: false, hub: false }) {
   others.set({ machine: may.machine, hub: may.hub });
-  model.draw(models.length ? [...models, YOURS] : []);
-  right.draw(may.page === "compare" ? [SAME, ...models] : []);
+  model.draw(models.length && !isSite ? [...models, YOURS] : models);
+  right.draw(may.page === "compare" && !isSite ? [SAME, ...models] : []);
   device.draw(devices.map((name) => [name, name]));
   pickers.hidden = model.element.hidden && device.element.hidden;
 }

@@ -2,7 +2,7 @@
 
 import { button, fetchRoute, h, once, render, setAttribute, setText } from "../base/dom.js";
 import { isShortcut, isTyped } from "../base/grid_keys.js";
-import { visit } from "../link/navigation.js";
+import { linkTo, visit } from "../link/navigation.js";
 import { findAll, land } from "./landing.js";
 import { normalise, search } from "./search_rank.js";
 import { isolated } from "../base/token_text.js";
@@ -20,7 +20,7 @@ const loadIndex = once(async () => (await (await fetchRoute("api/search")).json(
 
 /** The address of a result, with the present query where its group carries it.
  * @param {SearchEntry} entry @param {boolean} carries */
-const addressOf = ({ link }, carries) => new URL(`./${link}${carries ? location.search : ""}`, document.baseURI);
+const addressOf = ({ link }, carries) => new URL(linkTo(link + (carries ? location.search : "")), document.baseURI);
 
 /** Go to a term or a control, as soon as its page renders it. @param {string} target */
 function reveal(target) {

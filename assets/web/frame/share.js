@@ -4,6 +4,7 @@ import { button, div, fetchRoute, fold, h, makeCopy, render, setAttribute, setTe
 import { CALLED } from "../base/facts.js";
 import { leftOut, read } from "../link/link.js";
 import { isFramed } from "./embedding.js";
+import { isSite } from "../link/navigation.js";
 import { TakeAlong } from "../files/take_along.js";
 import { openRoom, room } from "../rooms/room_line.js";
 
@@ -63,8 +64,9 @@ class SharePanel {
     this.notebook = h("a", { download: "headlight.ipynb" }, "The same code as a notebook, .ipynb");
     const tutorial = h("a", { download: "tutorial.ipynb" }, "The tutorial as a notebook, .ipynb");
     tutorial.href = urlOf("tutorial.ipynb").href;
-    const notebooks = h("p", { class: "notebooks" }, this.notebook, tutorial);
-    this.parts = [this.rows, this.camera, this.note, this.room, this.take.element, this.about, this.snippet, notebooks];
+    this.notebooks = h("p", { class: "notebooks" }, this.notebook, tutorial);
+    const { rows, camera, note, take, about, snippet, notebooks } = this;
+    this.parts = [rows, camera, note, this.room, take.element, about, snippet, notebooks];
     this.pictured = ""; // link of the QR code that is visible or pending
     this.requested = ""; // query of the facts and the code
   }
@@ -86,6 +88,7 @@ class SharePanel {
     });
     render(this.rows, ...rows);
     this.about.hidden = this.snippet.hidden = !kinds.includes("about");
+    this.room.hidden = this.notebooks.hidden = isSite;
     this.notebook.hidden = !kinds.includes("ipynb");
     setText(this.room, room.now ? `Room ${room.now.code} is open` : OPEN_ROOM);
     this.room.disabled = room.now !== null;

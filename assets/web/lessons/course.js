@@ -3,7 +3,7 @@
 
 import { fetchRoute, once } from "../base/dom.js";
 import { store, stored } from "../base/storage.js";
-import { prerequisites } from "../link/navigation.js";
+import { linkTo, prerequisites } from "../link/navigation.js";
 
 /** @typedef {{minutes: number, audience: string, steps: string[]}} Way steps: names in order, such as "it.2" */
 
@@ -59,7 +59,7 @@ export function whyNot(name) {
 
 /** The address of a step; null leaves the lesson and keeps the picture. @param {LessonPlace | null} place */
 export function addressOf(place) {
-  const url = new URL(place ? `./${place.step.path}?${place.step.query}` : location.href, new URL("./", location.href));
+  const url = new URL(place ? linkTo(`${place.step.path}?${place.step.query}`) : location.href, document.baseURI);
   url.searchParams.delete(KEY);
   if (place) url.searchParams.set(KEY, nameOf(place));
   return url;

@@ -8,7 +8,7 @@ import { store, stored } from "../base/storage.js";
 import { wishOf } from "./lesson_keys.js";
 import { LessonPanel, Hands } from "./lesson_panel.js";
 import { parseAt } from "../link/look.js";
-import { go, pageNow, visit } from "../link/navigation.js";
+import { go, linkTo, pageNow, visit } from "../link/navigation.js";
 import { ApiClient } from "../wire/api_client.js";
 
 const TAUGHT = "headlight-class"; // sessionStorage key of classroom mode
@@ -150,13 +150,13 @@ function step(way) {
 
 function toCourse() {
   take("");
-  go(new URL(`./${COURSE}`, new URL("./", location.href)));
+  go(linkTo(COURSE));
 }
 
 /** Open a step that was answered on the page of claims. @param {string} name @param {string} answer @param {string} address */
 export function answerStep(name, answer, address) {
   visited.set(name, { answer, open: !state.taught });
-  visit(new URL(`./${address}`, document.baseURI), false);
+  visit(new URL(linkTo(address), document.baseURI), false);
 }
 
 /** Return whether a lesson is open beside the page. */

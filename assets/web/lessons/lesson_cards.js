@@ -5,6 +5,7 @@ import { done, keepWay, wayKept } from "./course.js";
 import { answerStep } from "./lesson.js";
 import { fillChoice, group } from "../base/choice.js";
 import { div, h, linked, render } from "../base/dom.js";
+import { isSite, linkTo } from "../link/navigation.js";
 
 /** @typedef {{id: string, course: string, title: string, objective: string, minutes: number, steps: string[], audiences: string[]}} Card id: "" for the claims; course: "" for the first one; steps: addresses */
 /** @typedef {{minutes: number, audience: string, lessons: Record<string, number[]>}} Way lesson -> its steps, [] for all */
@@ -36,11 +37,11 @@ function drawCard(card, number, steps, isFirst) {
       ? "done ✓"
       : `${doneSteps.length} of ${card.steps.length} done, continue at step ${current}`;
   const marks = card.steps.map((_, step) => ["i", { "data-done": doneSteps.includes(step + 1) ? "" : null }]);
-  const paper = { href: handout, target: "_blank", rel: "noopener", hidden: !card.id };
+  const paper = { href: handout, target: "_blank", rel: "noopener", hidden: !card.id || isSite };
   return [
     "li.lesson.panel",
     ["p.step-position.label", ["span.next-step", isFirst && !doneSteps.length ? "Start here" : ""], ["span", about]],
-    ["h2", ["a.start-link", { href: card.id ? `./${card.steps[current - 1]}` : "./claims" }, card.title]],
+    ["h2", ["a.start-link", { href: linkTo(card.id ? card.steps[current - 1] : "claims") }, card.title]],
     ["p", card.objective],
     [
       "p.done",
@@ -59,7 +60,7 @@ function drawStart(walked) {
   const all = walked.flatMap(({ card, at }) => at.map((step) => ({ card, step })));
   const next = all.find(({ card, step }) => !done()[card.id]?.includes(step)) ?? all[0];
   const text = `Start (${walked.length} ${walked.length > 1 ? "lessons" : "lesson"}, ${Math.round(minutes)} min)`;
-  return [{ href: next && `./${next.card.steps[next.step - 1]}`, hidden: !next }, text];
+  return [{ href: next && linkTo(next.card.steps[next.step - 1]), hidden: !next }, text];
 }
 
 /** The last choice; it outlives a change of page. @type {{minutes: number | string, audience: string} | null} */
@@ -117,6 +118,7 @@ export const lessons = { make, update };
 export function drawClaims({ groups }) {
   const all = groups.flatMap(([, claims]) => claims);
   const next = all.find(([, , address]) => !isDone(address)) ?? all[0];
+  if (!next) return [{ class: "claims" }, ["p", "This site has lessons without claims."]];
   const [question, source, address] = next;
   const count = all.filter(([, , address]) => isDone(address)).length;
   // the choices of every claim, by their letters
@@ -125,7 +127,7 @@ export function drawClaims({ groups }) {
     return ["button", { onclick }, text];
   });
   const drawClaim = (/** @type {Claim} */ [question, source, address, page]) => {
-    const link = ["a.claim", { href: `./${address}` }, question];
+    const link = ["a.claim", { href: linkTo(address) }, question];
     return ["li", link, ["p.label", ...linked(`${source} · ${page}${isDone(address) ? " · answered ✓" : ""}`)]];
   };
   const panels = groups.map(([title, claims]) => ["section.panel", ["h2", title], ["ul", ...claims.map(drawClaim)]]);

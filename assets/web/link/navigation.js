@@ -52,7 +52,7 @@ export function go(address, { byBar = false } = {}) {
 const isOfPage = ({ origin, pathname, hash }) =>
   origin === location.origin &&
   (!hash || pathname !== location.pathname) && // a fragment of this page is the browser's own
-  PAGES.some(({ path }) => addressOf(path) === pathname);
+  PAGES.some(({ path }) => nameOf(addressOf(path)) === nameOf(pathname));
 
 /** Handle a click on a link to a page without a reload. @param {MouseEvent} event */
 function follow(event) {
@@ -86,12 +86,26 @@ export function visit(address, byBar) {
 /** All pages, from headlight/ui/pages.py. @type {Page[]} */
 export const PAGES = JSON.parse(document.getElementById("headlight-pages")?.textContent ?? "[]");
 
+/** Whether the pages are files of their own names, without a server that computes. */
+export const isSite = PAGES.some(({ file }) => file !== undefined);
+
+/** The link to an address below the root, as "compare?s=…". @param {string} address */
+export function linkTo(address) {
+  const [path] = address.split(/[?#]/, 1);
+  const page = PAGES.find((page) => page.path === path);
+  return `./${page?.file ?? path}${address.slice(path.length)}`;
+}
+
 /** The URL of a page. @param {string} path */
-export const addressOf = (path) => new URL(`./${path}`, document.baseURI).pathname;
+export const addressOf = (path) => new URL(linkTo(path), document.baseURI).pathname;
+
+/** A pathname without the ending of a file, which some hosts leave out. @param {string} pathname */
+const nameOf = (pathname) => pathname.replace(/(?<=\/)index\.html$|\.html$/, "");
 
 /** The page at a path of the server; the home page if there is none. @param {string} address */
 export const pageAt = (address) =>
   PAGES.find(({ path }) => path === address) ?? PAGES.find(({ path }) => !path) ?? PAGES[0];
 
 /** The current page. */
-export const pageNow = () => PAGES.find(({ path }) => addressOf(path) === location.pathname) ?? pageAt("");
+export const pageNow = () =>
+  PAGES.find(({ path }) => nameOf(addressOf(path)) === nameOf(location.pathname)) ?? pageAt("");

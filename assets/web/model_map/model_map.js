@@ -7,7 +7,7 @@ import { contentWidth, div, h, panel, render, setText, span } from "../base/dom.
 import { mount } from "../base/mount.js";
 import { isolated } from "../base/token_text.js";
 import { writeAt } from "../link/look.js";
-import { go } from "../link/navigation.js";
+import { go, linkTo } from "../link/navigation.js";
 import { ControlChips } from "../picture/control_chips.js";
 import { groupChoice, headChoice } from "../picture/map_choice.js";
 import { ProjectorBar } from "../picture/projector_bar.js";
@@ -108,7 +108,7 @@ export class ModelMapView extends PlaceView {
   /** Open the first page that shows the box in focus. */
   open() {
     const [[, path]] = this.picture.links;
-    if (this.focus === this.picture.box) go(new URL(`./${path}`, document.baseURI));
+    if (this.focus === this.picture.box) go(linkTo(path));
   }
 
   draw() {
@@ -136,7 +136,7 @@ export class ModelMapView extends PlaceView {
     };
     render(parts.chips, ...tokens.map(drawChip));
     this.blocks.draw(picture.panel, this.theme);
-    render(parts.links, ...picture.links.map(([text, path]) => ["a", { href: `./${path}` }, `${text} →`]));
+    render(parts.links, ...picture.links.map(([text, path]) => ["a", { href: linkTo(path) }, `${text} →`]));
     setText(parts.summary, `${picture.summary}. ${picture.label}. Layers, heads and tokens are counted from 0.`);
     this.wait(this.route(this.query()) !== "");
     this.say(`${box.title}: ${box.note}`);

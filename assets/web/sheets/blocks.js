@@ -5,6 +5,7 @@ import { isDrawn } from "../base/curtain.js";
 import { isolated } from "../base/token_text.js";
 import { setRovingTabindex } from "../base/choice.js";
 import { div, fillNotices, h, linked, makeCopy, notices, render, setAttribute, setText } from "../base/dom.js";
+import { linkTo } from "../link/navigation.js";
 import { drawEquation } from "./equation.js";
 import { drawClaims, lessons } from "../lessons/lesson_cards.js";
 import { classes, makeListing, updateListing } from "../picture/listing.js";
@@ -118,7 +119,7 @@ const drawTerm = ([name, meaning, path, title]) => [
   { "data-term": name },
   ["dt", name],
   ["dd", meaning],
-  ["dd.first-page", ["a", { href: `./${path}` }, title]],
+  ["dd.first-page", ["a", { href: linkTo(path) }, title]],
 ];
 
 const PLAIN = {
@@ -161,7 +162,7 @@ const PLAIN = {
   terms: kind("dl", ({ long, rows }) => [{ class: classes("terms", long && "long") }, ...rows.map(drawTerm)]),
   links: kind("nav", ({ links }) => [
     { class: "links" },
-    ...links.map(([text, path]) => ["a", { href: path.startsWith("https:") ? path : `./${path}` }, text]),
+    ...links.map(([text, path]) => ["a", { href: path.startsWith("https:") ? path : linkTo(path) }, text]),
   ]),
   claims: kind("div", drawClaims),
   lessons,

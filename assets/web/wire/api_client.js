@@ -1,7 +1,7 @@
 // The client of the data API: the newest query wins, superseded requests are aborted, and connection errors and busy
 // servers are retried. A side request fetches a text beside a view's picture.
 
-import { urlOf } from "../base/dom.js";
+import { transport } from "../base/dom.js";
 import { MAX_QUERY_BYTES } from "../base/facts.js";
 
 /** @typedef {{take: (bytes: Uint8Array, question: string) => void, refuse: (sentence: string, key: string, fits: number) => void, wait?: (state: Waiting) => void}} Handlers */
@@ -92,7 +92,7 @@ export class ApiClient {
     try {
       const headers = visit ? { "Headlight-Visit": visit } : undefined;
       const known = kept.get(question);
-      const answer = await (known ? new Response(known) : fetch(urlOf(`api/${question}`), { signal, headers }));
+      const answer = await (known ? new Response(known) : transport.send(`api/${question}`, { signal, headers }));
       const bytes = answer.status === 200 ? new Uint8Array(await answer.arrayBuffer()) : null;
       const sentence = bytes ? "" : await answer.text();
       if (number < this.latestDrawn || signal.aborted) return; // a newer response came first

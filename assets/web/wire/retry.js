@@ -1,7 +1,7 @@
 // A request that is retried while the server is busy or unreachable; api_client.js handles queries that can be
 // superseded.
 
-import { urlOf } from "../base/dom.js";
+import { transport } from "../base/dom.js";
 
 const TIMES = 5; // attempts
 const EARLY = 5; // seconds between two attempts, at most
@@ -17,7 +17,7 @@ export const pause = (seconds) => new Promise((done) => setTimeout(done, 1000 * 
  * @returns {Promise<Told | null>}
  */
 export async function answered(path, request, read, { tell = () => {}, times = TIMES } = {}) {
-  const answer = await fetch(urlOf(path), request).catch(() => null);
+  const answer = await transport.send(path, request).catch(() => null);
   const body = answer?.status === 200 ? await read(answer).catch(() => null) : null;
   if (body !== null) return body;
   const isOurs = answer?.headers.get("Content-Type")?.startsWith("text/plain"); // a proxy has an error page of its own

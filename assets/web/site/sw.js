@@ -1,0 +1,58 @@
+// The service worker of a site: keeps its files, so that it works without a network after the first visit. A classic
+// script; `headlight export --site` lists the files in files.js. A new export is kept beside the old one and replaces
+// it as a whole, when no page of the old one is open.
+
+/** @type {any} */
+const worker = self;
+worker.importScripts("./files.js");
+
+/** @type {{version: string, first: string[], rest: string[]}} first: what every page needs; rest: answers and models */
+const { version, first, rest } = worker.headlightFiles;
+const { scope } = worker.registration; // one origin may have several sites
+const OURS = `headlight ${scope} `;
+const [CACHE, MODELS] = [OURS + version, `${OURS}models`];
+const INDEX = new URL("index.html", scope).href;
+const known = new Set([...first, ...rest].map((name) => new URL(name, scope).href));
+
+/** @param {Cache} cache @param {string} name */
+async function add(cache, name) {
+  if (!(await cache.match(name))) await cache.add(new Request(name, { cache: "reload" }));
+}
+
+const install = async () => {
+  const cache = await caches.open(CACHE);
+  await Promise.all(first.map((name) => add(cache, name)));
+};
+
+const activate = async () => {
+  const names = (await caches.keys()).filter((name) => name.startsWith(OURS));
+  await Promise.all(names.filter((name) => ![CACHE, MODELS].includes(name)).map((name) => caches.delete(name)));
+  const models = await caches.open(MODELS);
+  const old = (await models.keys()).filter(({ url }) => !known.has(url));
+  await Promise.all(old.map((request) => models.delete(request)));
+  await worker.clients.claim();
+};
+
+/** Keep the given files too, one after the other. @param {string[]} names */
+async function keep(names) {
+  const cache = await caches.open(CACHE);
+  for (const name of names) await add(cache, name);
+}
+
+/** @param {string} address without a query @param {Request} request */
+async function answer(address, request) {
+  for (const name of [CACHE, MODELS]) {
+    const kept = await (await caches.open(name)).match(address);
+    if (kept) return kept;
+  }
+  return fetch(request);
+}
+
+worker.addEventListener("install", (/** @type {any} */ event) => event.waitUntil(install()));
+worker.addEventListener("activate", (/** @type {any} */ event) => event.waitUntil(activate()));
+worker.addEventListener("message", (/** @type {any} */ event) => event.waitUntil(keep(event.data).catch(() => {})));
+worker.addEventListener("fetch", (/** @type {any} */ event) => {
+  const { origin, pathname } = new URL(event.request.url);
+  const address = origin + pathname === scope ? INDEX : origin + pathname;
+  if (event.request.method === "GET" && known.has(address)) event.respondWith(answer(address, event.request));
+});
