@@ -34,7 +34,9 @@ def head_tags(folder: str, script: str = SCRIPT) -> str:
     Both scripts run when the page is parsed, boot.js before the bundle.
     """
     origins = framing.origins()
-    allowed = f'<script type="application/json" id="headlight-framing">{json.dumps(origins)}</script>' if origins else ""
+    allowed = (
+        f'<script type="application/json" id="headlight-framing">{json.dumps(origins)}</script>' if origins else ""
+    )
     return f"""{allowed}<script defer src="{folder}/frame/boot.js"></script>
 <link rel="stylesheet" href="{folder}/frame/house.css">
 <link rel="stylesheet" class="lesson" href="{folder}/lessons/lesson.css">

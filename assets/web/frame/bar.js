@@ -10,13 +10,16 @@ import { pickers } from "./pickers.js";
 import { listen, switchProjector } from "./projector.js";
 import { makeSearch } from "./search.js";
 import { share } from "./share.js";
-import { store } from "../base/storage.js";
+import { store, stored } from "../base/storage.js";
 import { explain, forgetTerms } from "../base/terms.js";
 
 const ID = "headlight-bar";
 /** The button of Share while it is open; null otherwise. @returns {HTMLElement | null} */
 const openedShare = () => document.querySelector(`#${ID} .share-place > [aria-expanded="true"]`);
-export const storeOf = (/** @type {string} */ path) => `stActiveTheme-${path}-v2`; // where Streamlit 1.67 stores the user's theme, per page
+const storeOf = (/** @type {string} */ path) => `stActiveTheme-${path}-v2`; // where Streamlit 1.67 stores the user's theme, per page
+
+/** The theme that the user chose for this page, "null" without one. */
+export const savedTheme = () => String(stored("localStorage", storeOf(location.pathname))).toLowerCase();
 
 /** Close Share, unless it contains the target. @param {EventTarget | null} target */
 function close(target = null) {

@@ -3,11 +3,10 @@
 // and the view are drawn likewise, while its script runs.
 
 import { isSite, MAIN, pageNow } from "../link/navigation.js";
-import { drawBar, makeTitle, storeOf } from "./bar.js";
+import { drawBar, makeTitle, savedTheme } from "./bar.js";
 import { div, h } from "../base/dom.js";
 import { drawLesson } from "../lessons/lesson.js";
 import { drawnEarly } from "../base/mount.js";
-import { stored } from "../base/storage.js";
 import { views } from "../base/view_base.js";
 
 const MAX_WAIT_MS = 15000; // for Streamlit, after which its own error page appears
@@ -28,9 +27,9 @@ export const COLOURS = {
 /** The theme that Streamlit will choose. @returns {"dark" | "light"} */
 export function theme() {
   const options = new URLSearchParams(location.search).getAll("embed_options");
-  const savedTheme = String(stored("localStorage", storeOf(location.pathname))).toLowerCase();
-  if (options.includes("dark_theme") || savedTheme === "dark") return "dark";
-  if (options.includes("light_theme") || savedTheme === "light") return "light";
+  const saved = savedTheme();
+  if (options.includes("dark_theme") || saved === "dark") return "dark";
+  if (options.includes("light_theme") || saved === "light") return "light";
   return matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark";
 }
 
