@@ -48,7 +48,7 @@ TAKEN = {
 }  # fmt: skip
 MAX_TAKEN = 8
 # What Streamlit's documentation names, and its type of a container.
-PUBLIC = ("streamlit", "streamlit.delta_generator.DeltaGenerator")
+PUBLIC = ("streamlit", "streamlit.delta_generator.DeltaGenerator", "streamlit.testing.v1.AppTest")
 
 
 @cache
