@@ -41,10 +41,10 @@ TAKEN = {
     # on a page's own address Streamlit looks for its server below that address first, and in vain
     r"__streamlit\b": "boot.js",
     # the page is drawn in the visitor's theme before Streamlit is there, and one button chooses it for all pages
-    r"stActiveTheme\b": "bar.js first.js",
+    r"stActiveTheme\b": "bar.js",
     # Streamlit's own style knows no grid of ours: controls are laid out, what scrolls and charts are found
     r"data-test(?:id|-\w+)|data-baseweb|data-stale|[#\"'.]st[A-Z][A-Za-z]+\b(?<!stActiveTheme)":
-        "house.css lesson.css room.css bar.js chart_keys.js dom.js navigation.js",
+        "house.css lesson.css room.css site.css bar.js chart_keys.js dom.js navigation.js site.js",
 }  # fmt: skip
 MAX_TAKEN = 8
 # What Streamlit's documentation names, and its type of a container.
