@@ -121,7 +121,7 @@ class Answers:
             self._record_panels(step.page, pairs, header)
         if step.page == "explore":
             for telling in header["telling"]:
-                self.ask("focus", _at_head(_replace_keys(pairs, at=telling["cursor"])))
+                self.ask("maps", _at_head(_replace_keys(pairs, at=telling["cursor"])))
         if step.picture == "panel vectors":
             self._record_rows(pairs, header)
 
@@ -201,7 +201,7 @@ class Answers:
         links = [pairs, *([_replace_keys(pairs, at=cursor)] if cursor else [])]
         if page == "explore":
             for place in places:
-                self.ask("focus", place)
+                self.ask("maps", place)
             self._record_views(pairs, header)
             for link in links:
                 for look in LOOKS:
@@ -212,8 +212,10 @@ class Answers:
                     self.ask("maps", _replace_keys(link, **change))
         elif page == "compare":
             is_short = len(header["tokens"]) <= MAX_TOKENS
+            usual = [(key, text) for key, text in header["defaults"].items() if key == "pos2" and text]
             for place in places if is_short or is_default else ():
                 self.ask("pair", place)
+                self.ask("pair", [*place, *usual])
             self._record_rows(pairs, header)
             for link in links:
                 self.ask("initial", link)

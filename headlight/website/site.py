@@ -132,19 +132,20 @@ def build(sources: Sources, answers: Answers, models: Mapping[str, bytes]) -> di
 def first_lesson(files: Mapping[str, bytes]) -> int:
     """Return how many bytes a browser fetches until the first lesson shows."""
     lesson = next(iter(course().lessons.values()))
-    page = f"{pages.path(lesson.steps[0].page) or 'index'}.html"
-    packs = (f"{ANSWERS}/{INDEX}", f"{ANSWERS}/course-", f"{ANSWERS}/{lesson.id}-")
-    script = (f"{FOLDER}/{web.SCRIPT}", f"{FOLDER}/frame", f"{FOLDER}/fonts", f"{FOLDER}/lessons")
-    return sum(len(content) for name, content in files.items() if name == page or name.startswith((*packs, *script)))
+    answers = (f"{ANSWERS}/{INDEX}", f"{ANSWERS}/course-", f"{ANSWERS}/{lesson.id}-")
+    app = [f"{FOLDER}/{name}" for name in _FILES if name != web.TUTORIAL.name]
+    beginnings = (_file(lesson.steps[0].page), *answers, *app, f"{FOLDER}/fonts/")
+    return sum(len(content) for name, content in files.items() if name.startswith(beginnings))
+
+
+def _file(page: str) -> str:
+    return f"{pages.path(page) or 'index'}.html"
 
 
 def _pages(sources: Sources, facts: Mapping[str, object]) -> dict[str, bytes]:
     """Return the HTML files of all pages."""
     views = dict(VIEWS.values())
-    return {
-        f"{pages.path(name) or 'index'}.html": _page(sources, page.title, name, views, facts)
-        for name, page in pages.PAGES.items()
-    }
+    return {_file(name): _page(sources, page.title, name, views, facts) for name, page in pages.PAGES.items()}
 
 
 def _page(sources: Sources, title: str, name: str, views: Mapping[str, str], facts: Mapping[str, object]) -> bytes:

@@ -213,6 +213,7 @@ def test_a_signal_leaves_nothing(
 # ---- the whole site
 
 
+@pytest.mark.timeout(1800)
 @pytest.mark.thorough("the whole site takes minutes: each lesson, each example, and MiniLM")
 def test_the_whole_site(tmp_path: Path) -> None:
     assert export_command.main(["--site", str(tmp_path / "site")]) == 0
