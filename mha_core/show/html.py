@@ -198,9 +198,8 @@ def _exact_heads(run: Run, description: StandaloneRun, free_bytes: float) -> lis
 def _page(description: StandaloneRun, run: str, model: bytes) -> str:
     title = html.escape(f"{description['title']} · {description['changed']}")
     name = "live.js" if description["live"] else "standalone.js"
-    packed = (
-        f'<script type="text/plain" id="headlight-model">{_pack_base64(model, level=9)}</script>\n' if model else ""
-    )
+    element = '<script type="text/plain" id="headlight-model">{}</script>\n'
+    packed = element.format(_pack_base64(model, level=9)) if model else ""
     return _PAGE.read_text("utf-8").format(title=title, code=_code(name), run=run, model=packed)
 
 

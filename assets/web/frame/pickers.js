@@ -69,7 +69,9 @@ class Picker {
     const index = this.options.findIndex(([value]) => value === now);
     const isHidden = isSite ? now : isForeign(now) || isRecording(now);
     if (isHidden && index < 0 && this.options.length)
-      return this.draw(this.options.toSpliced(isSite ? this.options.length : -1, 0, [now, titleOf(now), isSite ? RECORDED : HERE]));
+      return this.draw(
+        this.options.toSpliced(isSite ? this.options.length : -1, 0, [now, titleOf(now), isSite ? RECORDED : HERE]),
+      );
     this.select.selectedIndex = Math.max(0, index);
   }
 }

@@ -9,7 +9,6 @@ import { readFlips, writeCells } from "./painted.js";
 
 const PART = /^\s*(!?)\s*([a-z]+)((?::\d{1,3})*)\s*$/;
 const PAINTED = /^\d{1,2}(\.\d{0,2}[rb][\w-]+)+$/;
-const FROM_ZERO = ["prefix", "sinks"]; // rules whose number may be 0
 const WRONG =
   "This is not a valid mask rule. Write none, causal, window:3, prefix:2, sinks:1 or dilated:3:2, joined by & and |, ! for not.";
 
@@ -24,7 +23,7 @@ function parsePart(text) {
   const [, not, name = "", list = ""] = PART.exec(text) ?? [];
   const numbers = list.split(":").slice(1).map(Number);
   const kind = MASKS.find((mask) => mask.name === name);
-  const least = FROM_ZERO.includes(name) ? 0 : 1;
+  const least = ["prefix", "sinks"].includes(name) ? 0 : 1;
   const isNamed = kind?.numbers.length === numbers.length && numbers.every((number) => number >= least);
   if (!isNamed && !(name in OF_PLACES && numbers.length)) throw new UserError(WRONG);
   const values = Object.fromEntries((kind?.numbers ?? []).map(([key], index) => [key, numbers[index]]));

@@ -24,7 +24,6 @@ const NOTE =
   "Computed in this browser. Kinds of heads, telling heads of new sentences, notes on tokens, value norms, merged words, pins, the next word, the sentence vector and the comparison with transformers need Headlight’s server and are left out.";
 const NOT_HERE = "This needs Headlight’s server.";
 const NO_WORDS = "Tokens are merged into words by Headlight’s server only.";
-const FITS = "The model was trained like this."; // end of a note on a positional encoding
 const SIDE = 128; // tokens up to which all layers are whole, and of a thumbnail, as in headlight/ui/packing.py
 const MAX_RUNS = 4;
 
@@ -210,7 +209,7 @@ function labelOf({ controls, off }, tokens, { positions, ownMask }) {
   const unheard = tokensAt(valuesOff(controls));
   const mask = (unseen ? withoutUnseen(rule) : rule).replaceAll(":", " ");
   const pos = controls.pos ?? "as trained";
-  const isTrained = positions.some(([name, note]) => name === pos && note.endsWith(FITS));
+  const isTrained = positions.some(([name, note]) => name === pos && note.endsWith("The model was trained like this."));
   const fit = isTrained ? ", as in training" : pos === "none" ? "" : " (this model was not trained for them)";
   const t = Number(controls.t ?? 1);
   const painted = controls.mask === "painted" && controls.p;

@@ -146,8 +146,7 @@ class LiveRun extends Standalone {
   draw() {
     if (this.isStale) this.compute();
     const { maps, at, floats, isPainting, asTable } = this;
-    if (at.row >= maps.n || (at.key ?? 0) >= maps.n)
-      Object.assign(at, { row: Math.min(at.row, maps.n - 1), key: null });
+    Object.assign(at, { row: Math.min(at.row, maps.n - 1), key: (at.key ?? 0) < maps.keys.length ? at.key : null });
     this.map.use(isPainting ? this.grid : this.plain);
     super.draw();
     this.box.text = this.text;

@@ -85,7 +85,7 @@ const pieceOf = (body, from, index, cells) => body.subarray(from + index * cells
 export const rowOf = (map, row, wide) => /** @type {Map} */ (map.subarray(row * wide, (row + 1) * wide));
 
 /** Encode weights as bytes, as in the maps. @param {Float32Array} weights */
-export const toBytes = (weights) => Uint8Array.from(weights, (weight) => Math.round(255 * weight));
+export const toBytes = (weights) => new Uint8Array(weights.map((weight) => Math.round(255 * weight)));
 
 /** Pool a map to `room` cells: of each block the byte farthest from `none`.
  * @param {Bytes} map @param {number} none the neutral byte: 0 for weights @returns {Bytes}
