@@ -28,11 +28,11 @@ LIGHT = "light steps"  # a route of the site alone
 PICTURES = {"explore": "maps", "compare": "pair", "masks": "masks", "shapes": "steps", "model_map": "architecture"}
 FORMS = ("by_hand", "implementations")  # pages of which a site shows the sheets that lessons ask about
 MODELS = ("who-rotary-1", "words-2layers-1", "words-1layer-1", "dates-sinusoidal-1", "brackets-learned-1")
-DISPLAYS = ("all", "mean", "meanall", "values", "words")  # of Maps, each computed by the server
+LOOK_WORDS = ("all", "mean", "meanall", "values", "words")  # of Maps, each computed by the server
 MAX_TOKENS = 10  # of an example with every head on Compare, beside the first
 # keys without effect on a run, on the tests under Compare's maps, on the exercises of Shapes
 _PLACE = ("at", "pin", "look", "view", "learn", "temp", "topk", "topp", "dice", "word")
-_OF_PICTURE = ("at", "word", "look", "order", "shuffle", "three", "kin", "mean", "learn", "s2", "model2", "at2")
+_PAIR_KEYS = ("at", "word", "look", "order", "shuffle", "three", "kin", "mean", "learn", "s2", "model2", "at2")
 _OF_STEP = ("step", "f", "vs", "learn")
 
 
@@ -140,9 +140,9 @@ class Answers:
         elif page == "shapes":
             self.ask("reshape", _replace_keys(_omit(pairs, *_OF_STEP), at=head))
         elif page == "compare":
-            left = _omit(pairs, *_OF_PICTURE, *(f"{key}2" for key in SIDE_KEYS))
+            left = _omit(pairs, *_PAIR_KEYS, *(f"{key}2" for key in SIDE_KEYS))
             self.ask(
-                "shuffle", [*_omit(pairs, *_OF_PICTURE), *(pair for pair in pairs if pair[0] in ("order", "shuffle"))]
+                "shuffle", [*_omit(pairs, *_PAIR_KEYS), *(pair for pair in pairs if pair[0] in ("order", "shuffle"))]
             )
             if header["eachIsQuick"]:
                 self.ask("ablations", left)
@@ -206,7 +206,7 @@ class Answers:
                 self.ask("maps", place)
             self._record_views(pairs, header)
             for link in links:
-                for look in DISPLAYS:
+                for look in LOOK_WORDS:
                     self.ask("focus", [*link, ("look", look)])
             at_default = _replace_keys(pairs, at=f"{header['layer']}.{header['head']}")
             for change in self._changes(pairs, header["positions"]):

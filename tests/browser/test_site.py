@@ -141,16 +141,11 @@ def test_the_first_lesson_loads_three_megabytes_at_most(opens: NewTab, folder: P
 
 
 @pytest.mark.thorough("each lesson of the whole site is walked as the two of the quick tests are")
-def test_both_courses_are_walked_to_their_ends(
-    common_folder: Path, browser: Browser, watched: Callable[[Page, str], Page]
-) -> None:
+def test_both_courses_are_walked_to_their_ends(common_folder: Path, visitor: BrowserContext) -> None:
     with closing(Host(exported(common_folder, tuple(COURSE.lessons)).parents[1])) as host:
-        context = browser.new_context(**OPTIONS)
-        context.add_init_script(NO_SCRIPT_RUNS)
-        tab = SiteLesson(watched(context.new_page(), host.url), host.url)
+        tab = SiteLesson(visitor.new_page(), host.url)
         for lesson in COURSE.lessons.values():
             walk(tab.begin(lesson), lesson)
-        context.close()
 
 
 def test_every_page_stands_below_a_path_and_leads_to_the_others(

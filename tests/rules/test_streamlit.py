@@ -35,7 +35,7 @@ TAKEN = {
     # a message with a hundred thousand controls holds a core for seconds: they are counted before Streamlit reads it
     r"\bBackMsg\b": "socket_middleware.py",
     # the picture comes in the page, before Streamlit's scripts; the policy names the scripts that stand in it
-    r"index\.html|headlight-later": "headers.py index_html.py boot.js sw.js",  # the last has one of its own
+    r"index\.html|headlight-later": "headers.py index_html.py boot.js",
     # the routes that nobody needs are closed, and what arrives at that of files is counted
     r"_stcore|oauth2callback": "host_middleware.py upload_middleware.py",
     # on a page's own address Streamlit looks for its server below that address first, and in vain
@@ -44,11 +44,11 @@ TAKEN = {
     r"stActiveTheme\b": "bar.js",
     # Streamlit's own style knows no grid of ours: controls are laid out, what scrolls and charts are found
     r"data-test(?:id|-\w+)|data-baseweb|data-stale|[#\"'.]st[A-Z][A-Za-z]+\b(?<!stActiveTheme)":
-        "house.css lesson.css room.css bar.js chart_keys.js dom.js navigation.js",
+        "house.css lesson.css room.css bar.js chart_keys.js dom.js navigation.js site.css site.js",
 }  # fmt: skip
 MAX_TAKEN = 8
-# What Streamlit's documentation names, and its type of a container.
-PUBLIC = ("streamlit", "streamlit.testing.v1.AppTest", "streamlit.delta_generator.DeltaGenerator")
+# What Streamlit’s documentation names, its type of a container, and its test runner.
+PUBLIC = ("streamlit", "streamlit.delta_generator.DeltaGenerator", "streamlit.testing.v1.AppTest")
 
 
 @cache
