@@ -123,6 +123,12 @@ def modality_notes(model: Model) -> list[str]:
     return [f"This model reads {model.reads}s, so “word” on this page means {meanings[model.reads]}."]
 
 
+def weights(model: Model) -> str:
+    """Return whose weights these are, as in "pretrained weights"."""
+    texts = {"trained here": "weights trained here", "recorded": "without the model’s weights"}
+    return texts.get(model.origin, f"{model.origin} weights")
+
+
 def label(settings: Settings, model: Model) -> str:
     """Return a short description of what differs from the unmodified model; of a recording, its step."""
     if isinstance(model, RecordedModel):
@@ -253,7 +259,7 @@ def provenance(picture: Picture) -> dict[str, str]:
     if model.encoder is None:
         return {"model": title, **facts, **_capabilities(model), **_device_facts(picture)}
     return {
-        "model": f"{facts['model']} ({model.origin} weights)" if name == MINILM else title,
+        "model": f"{facts['model']} ({weights(model)})" if name == MINILM else title,
         "sha256 of the weights": facts["sha256"],
         **_trained(model),
         "versions": f"torch {facts['torch']}, streamlit {version('streamlit')}, python {facts['python']}",

@@ -283,7 +283,7 @@ export class ControlChips {
       mask: mask === "none" && ownMask !== "none" ? "the model’s own" : rule,
       pos: nameOf("pos", pos),
       t: t === "1" ? "1, as trained" : `${t}, ${Number(t) < 1 ? "sharper" : "softer"}`,
-      off: isHeads ? `${off.size} of ${all} off` : off.size ? offText(off) : `all ${all} heads on`,
+      off: isHeads ? `${off.size} of ${all} off` : off.size ? offText(off) : all > 1 ? `all ${all} heads on` : "its head is on",
     };
   }
 
