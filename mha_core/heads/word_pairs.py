@@ -106,11 +106,11 @@ def word_pairs(weights: Tensor, words: Sequence[tuple[str, range]], limit: int =
     order = order[(gain[order] >= LEAST_GAIN) & is_pair[row[order], key[order]]]
     pairs = dict[int, WordPair]()
     columns = (head, row, key, is_largest, weight, by_key, by_distance)
-    for m, i, j, largest, w, *means in zip(*(x[order].tolist() for x in columns), strict=True):
+    for m, i, j, is_top, w, *means in zip(*(x[order].tolist() for x in columns), strict=True):
         names = words[owner[i]][0], words[owner[j]][0]
         if len(pairs) < limit and m not in pairs and names not in [pair.words for pair in pairs.values()]:
             layer, h = divmod(m, weights.shape[1])
-            pairs[m] = WordPair(layer, h, i, j, names, w, max(means), means[1] > means[0], largest)
+            pairs[m] = WordPair(layer, h, i, j, names, w, max(means), means[1] > means[0], is_top)
     return list(pairs.values())
 
 

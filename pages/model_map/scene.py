@@ -72,8 +72,8 @@ class Scene:
         if len(model.groups) == 1:
             return len(run.tokens), 0
         if model.group == "encoder":  # the decoder has a pass of its own
-            written = Settings(settings.text, model=f"{settings.model}~decoder", device=settings.device)
-            return len(run.tokens), len(pictures.picture(written).run.tokens)
+            decoder = Settings(settings.text, model=f"{settings.model}~decoder", device=settings.device)
+            return len(run.tokens), len(pictures.picture(decoder).run.tokens)
         return len(model.tokenize(settings.text)[0]), len(run.tokens)
 
     @cached_property
