@@ -44,7 +44,7 @@ def _finding(name: str, diagnosis: Diagnosis) -> list[Block]:
     lines, broken = STYLES[bug.style].code.splitlines(), bug.code.splitlines()
     right = textwrap.dedent("\n".join(lines[line] for places, _ in bug.differences for line in places))
     added = " ".join(broken[line].strip() for places, new in bug.differences if not places for line in new)
-    measured = _sentence(finding.words)
+    measured = f"{numbers.capital(finding.words).rstrip('.')}."
     pair = [x for x in (finding.figure, finding.bound) if x is not None]
     figures = [numbers.exact(x) if float(x).is_integer() else numbers.number(x) for x in pair]
     if len(figures) > 1:
@@ -97,7 +97,3 @@ def _map(title: str, weights: Tensor, tokens: list[str]) -> Block:
 
 def _cell(value: float) -> str:
     return "NaN" if math.isnan(value) else numbers.cell_text(value)
-
-
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:].rstrip('.')}."
