@@ -1,6 +1,5 @@
 """Ablation of every single head, measured by the cosine of the sentence vectors."""
 
-from functools import partial
 from typing import TypedDict
 
 from headlight.link.cursor import head_name
@@ -47,16 +46,13 @@ def cosines(settings: Settings) -> HeadCosines:
         f"Ablating layer {layer} head {head} changes the left sentence vector most "
         f"(cosine {numbers.precise(minimum)}; {sum(map(len, rows))} heads tried)."
     )
-    # as many decimals in all cells as one of them needs
-    texts = [numbers.precise(cosine) for row in rows for cosine in row]
-    digits = partial(numbers.fixed, decimals=max(len(text.partition(".")[2]) for text in texts))
     cells = sheet.matrix(
         "cosine without each head",
         rows,
         rows=[f"L{index}" for index in range(len(rows))],
         cols=[f"H{index}" for index in range(max(map(len, rows)))],
         axes="",
-        write=digits,
+        write=numbers.number,
         colour="weights",
         shares=[[(1 - cosine) / spread for cosine in row] for row in rows],
         compact=True,

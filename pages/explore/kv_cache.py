@@ -46,7 +46,7 @@ class CacheAnswer(TypedDict):
     maxLength: int  # tokens that the model has positions for
     shift: int  # positions by which the cached keys are reused
     reuse: list[str]  # sentences on what that changes
-    changes: list[tuple[str, str, str]]  # key, its right weight in the head that changes most, and that with reused keys
+    changes: list[tuple[str, str, str]]  # key, its right weight in the head that changes most, with reused keys
 
 
 def answer(raw: bytes) -> bytes:
@@ -127,10 +127,10 @@ def _add_reuse(header: CacheAnswer, settings: Settings, state: str) -> None:
     layer, head = divmod(int(changes.amax(-1).argmax()), changes.shape[1])
     header["shift"] = shift
     header["reuse"] = [
-        f"{quote(tokens[-1])} and the text before it stand {numbers.count(shift, 'position')} further on, but the "
-        f"keys and values come from positions 0 to {len(tokens) - 2}. Over all layers and heads a weight is wrong "
-        f"by up to {numbers.small(row_difference(*rows).weight)}, in layer {layer}, head {head}; the probability that {name} comes next goes from "
-        f"{numbers.share(float(right[best]), 3)} to {numbers.share(float(reused[best]), 3)}.",
+        f"{quote(tokens[-1])} and the text before it are {numbers.count(shift, 'position')} further on, but the keys "
+        f"and values come from positions 0 to {len(tokens) - 2}. Over all layers and heads a weight is wrong by up to "
+        f"{numbers.small(row_difference(*rows).weight)}, in layer {layer}, head {head}; the probability that {name} "
+        f"comes next goes from {numbers.share(float(right[best]), 3)} to {numbers.share(float(reused[best]), 3)}.",
         WHY[next((place for place in WHY if place in places), "")],
     ]
     for key in changes[layer, head].argsort(descending=True, stable=True)[:MAX_KEYS].tolist():

@@ -5,7 +5,7 @@ from typing import Any
 from headlight import read_toml
 from headlight.picture import next_token, words
 from headlight.ui import sheet
-from headlight.ui.numbers import count, percent, weight
+from headlight.ui.numbers import percent, weight
 from headlight.ui.sheet import Block
 from mha_core.models.architecture import BRANCH, STREAM
 from mha_core.token_text import quote
