@@ -186,7 +186,8 @@ export class FocusPanel {
     const { view } = this;
     const { maps, picture, at, look, theme, matching, visibleMap } = view;
     const { tokens, keys } = visibleMap;
-    setText(this.label, `${view.reading.place} · ${picture.label}, ${WEIGHTS[picture.origin] ?? `${picture.origin} weights`}`);
+    const weights = WEIGHTS[picture.origin] ?? `${picture.origin} weights`;
+    setText(this.label, `${view.reading.place} · ${picture.label}, ${weights}`);
     setText(this.sentence, picture.sentence);
     // a phone shows the map first
     const [line, actions] = view.narrow ? [this.words, this.words] : [this.subtitle, this.ways];

@@ -120,7 +120,8 @@ class HostBar {
     if (!(await act("show", { link })) && this.sharedLink === link) this.sharedLink = room.now?.link ?? ""; // the next state retries
     // opening the answer in the lesson ends the vote, and opens it in the room too
     if (!step || !roomActions.isOpen() || room.now?.question?.learn !== nameOf(step)) return;
-    for (const name of /** @type {HostAct[]} */ (["close", "answer"])) if (this.acts.includes(name)) await this.do(name);
+    for (const name of /** @type {HostAct[]} */ (["close", "answer"]))
+      if (this.acts.includes(name)) await this.do(name);
   }
 
   /** @param {HostAct} name */
