@@ -59,9 +59,8 @@ class Facts:
         self.vocabulary = f"{scene.model.sizes.vocabulary:,}"
         self.token = quote(scene.token)
         self.number = f"{scene.picture.run.ids[scene.row]:,}"
-        self.heads = "The result of its only head is"
-        if (n_heads := scene.model.sizes.n_heads) > 1:
-            self.heads = f"{n_heads} heads do this side by side, and their joint result is"
+        n = scene.model.sizes.n_heads
+        self.heads = f"{n} heads do this side by side, and their joint result" if n > 1 else "Its only head’s result"
         self.goal = "added to the residual stream" if scene.box.lane == BRANCH else "what the next part reads"
         self.outputs = f"{dict(scene.box.axes).get('v', 0):,}"
 
