@@ -1,6 +1,5 @@
 """Find the bug: the code of a broken layer, and what `check` finds in it on a sentence."""
 
-import math
 import re
 import textwrap
 
@@ -91,9 +90,12 @@ def _with_words(text: str, diagnosis: Diagnosis) -> str:
 
 def _map(title: str, weights: Tensor, tokens: list[str]) -> Block:
     return sheet.matrix(
-        title, weights.tolist(), rows=tokens, cols=tokens, axes="", write=_cell, colour="weights", compact=True
+        title,
+        weights.tolist(),
+        rows=tokens,
+        cols=tokens,
+        axes="",
+        write=numbers.cell_text,
+        colour="weights",
+        compact=True,
     )
-
-
-def _cell(value: float) -> str:
-    return "NaN" if math.isnan(value) else numbers.cell_text(value)
