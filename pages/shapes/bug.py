@@ -2,8 +2,7 @@
 
 import re
 import textwrap
-
-from torch import Tensor
+from functools import partial
 
 from headlight.lessons.bugs import BUGS, STYLES
 from headlight.lessons.quantities.bugs import D_MODEL, N_HEADS, TOKENS, Diagnosis
@@ -79,23 +78,11 @@ def _maps(name: str, diagnosis: Diagnosis) -> list[Block]:
     )
     broken, right = diagnosis.broken[head], diagnosis.right[head]
     maps = {f"head {head}, broken": broken, f"head {head}, right": right, "difference": (broken - right).abs()}
-    return [sheet.text(text), sheet.row([_map(title, weights, diagnosis.tokens) for title, weights in maps.items()])]
+    draw = partial(sheet.attention_map, tokens=diagnosis.tokens, axes="")
+    return [sheet.text(text), sheet.row([draw(title, weights=weights.tolist()) for title, weights in maps.items()])]
 
 
 def _with_words(text: str, diagnosis: Diagnosis) -> str:
     """Return a sentence with the word of each numbered token after its number."""
     words = [f"“{token}”" if place < diagnosis.length else token for place, token in enumerate(diagnosis.tokens)]
     return _NUMBERED.sub(lambda match: re.sub(r"\d", lambda x: f"{x[0]} ({words[int(x[0])]})", match[0]), text)
-
-
-def _map(title: str, weights: Tensor, tokens: list[str]) -> Block:
-    return sheet.matrix(
-        title,
-        weights.tolist(),
-        rows=tokens,
-        cols=tokens,
-        axes="",
-        write=numbers.cell_text,
-        colour="weights",
-        compact=True,
-    )
