@@ -25,12 +25,12 @@ NOT_TRAINED = "The model was not trained this way, so its output may not be mean
 
 _ROUNDING = 1e-5  # largest difference between rows that are called the same
 _TRAINED = {
-    "sinusoidal": "the model's sinusoidal table",
-    "learned": "the model's learned table",
-    "rotary": "the model's rotation",
-    "alibi": "the model's ALiBi bias",
-    "t5": "the model's learned T5 bias",
-    "shaw": "the model's learned Shaw bias",
+    "sinusoidal": "the model’s sinusoidal table",
+    "learned": "the model’s learned table",
+    "rotary": "the model’s rotation",
+    "alibi": "the model’s ALiBi bias",
+    "t5": "the model’s learned T5 bias",
+    "shaw": "the model’s learned Shaw bias",
 }
 _WITH_TABLES = {"learned", "t5", "shaw"}
 _PLACES = {"add": "Added to the embeddings", "rotate": "Turns queries and keys", "bias": "Added to the scores"}
