@@ -51,17 +51,6 @@ def time_calls(
             yield name, number, time.perf_counter() - start
 
 
-def median_times(
-    candidates: Candidates, rounds: int, *, warm_up: int = 2, seed: int = 0, device: torch.device | str = "cpu"
-) -> dict[str, float]:
-    """Return the median seconds of each candidate over the counted rounds of `time_calls`, in the given order."""
-    seconds: dict[str, list[float]] = {name: [] for name in candidates}
-    for name, number, took in time_calls(candidates, rounds, warm_up=warm_up, seed=seed, device=device):
-        if number >= 0:
-            seconds[name].append(took)
-    return {name: statistics.median(times) for name, times in seconds.items()}
-
-
 def spread(seconds: Sequence[float]) -> Spread:
     """Return the median and quartiles of at least one time."""
     low, median, high = statistics.quantiles(seconds, method="inclusive") if len(seconds) > 1 else [seconds[0]] * 3

@@ -13,23 +13,10 @@ from mha_core.token_text import quote
 from .grammar import parse
 from .quantities.scene import PageScene, page_scene
 from .schema import LessonStep
-from .verdict import holding_rules
 
 ARROW = "→"
 _SENTENCES = ("s", "s2")
 _TEXT_FIELDS = ("instruction", "question", "explanation", "choices", "results", "hidden")
-
-
-def holding_choices(step: LessonStep, variant: str) -> tuple[list[str], str]:
-    """Return the letters of the choices whose rules hold on a variant, and an error of a rule, "" without one.
-
-    Raises:
-        HeadlightError: the variant cannot be opened.
-    """
-    words = parse_replacements(variant)
-    rules = {choice.letter: choice.condition for choice in step.choices if choice.condition}
-    replaced = {letter: _swap(rule, words) for letter, rule in rules.items()}
-    return holding_rules(replaced, variant_scene(step.page, step.query, variant, " ".join(rules.values())))
 
 
 def variant_scene(page: str, query: str, variant: str, rules: str = "") -> PageScene:

@@ -117,5 +117,7 @@ def format_number(form: str, value: float, scene: PageScene) -> str:
             return numbers.scientific(value, 2)
         case "difference":
             return numbers.small(value) if value >= 0 else numbers.number(value)
+        case "0" if abs(value) < 1e9:
+            return numbers.integer(round(value))
         case _:
             return numbers.number(value, int(form))

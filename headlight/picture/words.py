@@ -25,12 +25,12 @@ NOT_TRAINED = "The model was not trained this way, so its output may not be mean
 
 _ROUNDING = 1e-5  # largest difference between rows that are called the same
 _TRAINED = {
-    "sinusoidal": "the model's sinusoidal table",
-    "learned": "the model's learned table",
-    "rotary": "the model's rotation",
-    "alibi": "the model's ALiBi bias",
-    "t5": "the model's learned T5 bias",
-    "shaw": "the model's learned Shaw bias",
+    "sinusoidal": "the model’s sinusoidal table",
+    "learned": "the model’s learned table",
+    "rotary": "the model’s rotation",
+    "alibi": "the model’s ALiBi bias",
+    "t5": "the model’s learned T5 bias",
+    "shaw": "the model’s learned Shaw bias",
 }
 _WITH_TABLES = {"learned", "t5", "shaw"}
 _PLACES = {"add": "Added to the embeddings", "rotate": "Turns queries and keys", "bias": "Added to the scores"}
@@ -122,6 +122,12 @@ def modality_notes(model: Model) -> list[str]:
     if model.reads not in meanings:
         return []
     return [f"This model reads {model.reads}s, so “word” on this page means {meanings[model.reads]}."]
+
+
+def weights(model: Model) -> str:
+    """Return whose weights these are, as in "pretrained weights"."""
+    texts = {"trained here": "weights trained here", "recorded": "without the model’s weights"}
+    return texts.get(model.origin, f"{model.origin} weights")
 
 
 def label(settings: Settings, model: Model) -> str:
@@ -254,7 +260,7 @@ def provenance(picture: Picture) -> dict[str, str]:
     if model.encoder is None:
         return {"model": title, **facts, **_capabilities(model), **_device_facts(picture)}
     return {
-        "model": f"{facts['model']} ({model.origin} weights)" if name == MINILM else title,
+        "model": f"{facts['model']} ({weights(model)})" if name == MINILM else title,
         "sha256 of the weights": facts["sha256"],
         **_trained(model),
         "versions": f"torch {facts['torch']}, streamlit {version('streamlit')}, python {facts['python']}",

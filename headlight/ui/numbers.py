@@ -71,7 +71,7 @@ def percent(value: float) -> str:
 def cell_text(value: float) -> str:
     """Return a weight for a small cell: ".12", "1", "1.11" as with dropout, "" if it rounds to 0."""
     text = f"{value:.2f}"
-    return {"0.00": "", "1.00": "1"}.get(text, text.removeprefix("0"))
+    return {"0.00": "", "1.00": "1", "nan": "NaN"}.get(text, text.removeprefix("0"))
 
 
 def outcome(value: float) -> str:

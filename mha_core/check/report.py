@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import textwrap
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
 
-from .finding import FAILS, HOLDS, Finding
+from .finding import FAILS, Finding
 from .probe import Probe
 from .reference import rebuild
 
@@ -18,6 +19,7 @@ WIDTH = 100  # characters of the table
 FOLLOWS = {(15, "matrices"): (1, 7), (3, "mask leaks"): (1,)}  # failures that another one explains
 _WORDS = {"fails": "does not hold"}  # after the title of a property, which says what has to hold
 _MARKS = {"holds": "✓", "fails": "✗", "cannot be said": "?", "does not apply": "–"}
+_COUNTED = {"holds": "hold", "does not apply": "do not apply", "cannot be said": "cannot be decided"}
 _COLOURS = {"holds": 32, "fails": 31, "cannot be said": 33, "does not apply": 2}
 
 
@@ -62,10 +64,13 @@ class Report:
 
     @property
     def summary(self) -> str:
-        """Return one sentence: how many properties hold, and which fail."""
-        count = sum(finding.verdict == HOLDS for finding in self.findings)
+        """Return one sentence: which properties fail, and how many have each other verdict."""
         failed = ", ".join(str(finding.number) for finding in self.failures)
-        return f"{self.name}: {count} of {len(self.findings)} properties hold" + (f"; {failed} fail" if failed else "")
+        fails = {0: "no property fails", 1: f"property {failed} fails"}
+        first = fails.get(len(self.failures), f"properties {failed} fail")
+        counts = Counter(finding.verdict for finding in self.findings)
+        others = [f"{counts[verdict]} {words}" for verdict, words in _COUNTED.items() if counts[verdict]]
+        return f"{self.name}: {first}; of {len(self.findings)}, {', '.join(others)}"
 
     def table(self, *, colour: bool = False) -> str:
         """Return the findings as lines of text."""

@@ -71,9 +71,9 @@ def is_content(words: Sequence[str]) -> list[bool]:
 def word_pairs(weights: Tensor, words: Sequence[tuple[str, range]], limit: int = 6) -> list[WordPair]:
     """Return the pairs with the largest gain, at most one for each head and for each two words.
 
-    Pronouns with earlier words come first, and pairs of two whole words before those with a piece of a word. A pronoun
-    is never the key, nor is the first token of causal maps, their sink. The pieces of a word, and equal words, make no
-    pair.
+    Pronouns that attend most to an earlier word come first, pairs of two whole words before those with a piece of a
+    word, and last the pairs whose key is a sink. A pronoun is never the key, nor is the first token of causal maps. The
+    pieces of a word, and equal words, make no pair.
 
     Args:
         weights: (layers, h, i, i) of the unmodified model.
@@ -97,18 +97,20 @@ def word_pairs(weights: Tensor, words: Sequence[tuple[str, range]], limit: int =
     by_distance = _means_at_distance(maps, head, row, key, weight)
     gain = weight - torch.maximum(by_key, by_distance)
     is_whole = torch.tensor([len(words[index][1]) == 1 for index in owner])
-    preference = (is_whole[row] & is_whole[key]) + 2 * (is_pronoun[row] & (key < row) & (gain >= REFERENCE_GAIN))
+    is_largest = maps[head, row].argmax(-1).cpu() == key
+    is_reference = is_pronoun[row] & (key < row) & (gain >= REFERENCE_GAIN) & is_largest
+    # a key to which many other queries give nearly as much is a sink, although its mean over all queries may be small
+    is_sink = (maps[head, :, key].cpu() > weight[:, None] / 2).sum(1) > 1 + len(owner) / 4
+    preference = 1 * (is_whole[row] & is_whole[key]) + 2 * is_reference - 4 * is_sink
     order = (gain + preference).argsort(descending=True, stable=True)
     order = order[(gain[order] >= LEAST_GAIN) & is_pair[row[order], key[order]]]
     pairs = dict[int, WordPair]()
-    for m, i, j, w, *means in zip(
-        *(x[order].tolist() for x in (head, row, key, weight, by_key, by_distance)), strict=True
-    ):
+    columns = (head, row, key, is_largest, weight, by_key, by_distance)
+    for m, i, j, is_top, w, *means in zip(*(x[order].tolist() for x in columns), strict=True):
         names = words[owner[i]][0], words[owner[j]][0]
         if len(pairs) < limit and m not in pairs and names not in [pair.words for pair in pairs.values()]:
             layer, h = divmod(m, weights.shape[1])
-            is_largest = int(maps[m, i].argmax()) == j
-            pairs[m] = WordPair(layer, h, i, j, names, w, max(means), means[1] > means[0], is_largest)
+            pairs[m] = WordPair(layer, h, i, j, names, w, max(means), means[1] > means[0], is_top)
     return list(pairs.values())
 
 

@@ -166,7 +166,7 @@ def _steps(cell: Cell, map_weight: float, settings: Settings) -> list[list[str]]
             "allowed, so the score stays" if cell.allowed else "masked, so the score becomes −∞",
         ],
         [
-            "row's largest",
+            "row’s largest",
             number(cell.row_max if allowed else math.nan, 6),
             f"the largest score of the {allowed} of {n} keys that are allowed",
         ],
@@ -226,7 +226,7 @@ def _row_table(cell: Cell, tokens: Sequence[str], row: int, key: int) -> Block:
         ]
         for j in order
     ]
-    note = f"{note}; exp is of the score less the row's largest"
+    note = f"{note}; exp is of the score less the row’s largest"
     table = sheet.table(["key", "score", "exp", "weight"], lines, note, {(order.index(key), -1): "focus"})
     return sheet.panel(
         f"The whole row {row}: {isolate(tokens[row])}", [table], f"weights sum to {float(cell.weights.sum()):.6f}"

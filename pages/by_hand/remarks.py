@@ -83,4 +83,4 @@ def compare_with_layer(book: Workbook, w: dict[str, list[Tensor]], out: Tensor) 
     with torch.no_grad():
         by_layer, _ = layer(book["x4"], allow=book.allow("a4"), temperature=temperature)
     error = difference(float((by_layer - out).abs().max()))
-    return f"The app's own layer “efficient”, loaded with these weights: largest difference to this output {error}."
+    return f"The app’s own layer “efficient”, loaded with these weights: largest difference to this output {error}."

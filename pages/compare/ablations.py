@@ -52,7 +52,7 @@ def cosines(settings: Settings) -> HeadCosines:
         rows=[f"L{index}" for index in range(len(rows))],
         cols=[f"H{index}" for index in range(max(map(len, rows)))],
         axes="",
-        write=numbers.precise,
+        write=numbers.number,
         colour="weights",
         shares=[[(1 - cosine) / spread for cosine in row] for row in rows],
         compact=True,

@@ -190,7 +190,7 @@ def _side(pair: Pair, side: int, title: str) -> CompareSide:
         "title": title,
         "story": "" if by_words or mean_heads is not None else pairs.story(picture, cursor.layer, cursor.head),
         "repeated": list(rows.places) if rows else [],
-        "label": f"{words.label(settings, model)}, {model.origin} weights",
+        "label": f"{words.label(settings, model)}, {words.weights(model)}",
         "fitness": pairs.fitness(picture),
         "forbidden": cells,
         "layer": cursor.layer,

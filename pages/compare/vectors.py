@@ -19,7 +19,8 @@ def panel(pair: Pair, row: int) -> Block:
     labels = [f"H[{layer}]" for layer in range(len(cosines))]
     bars = [
         sheet.bars("cosine", labels, cosines, scale=1.0) | {"values": list(map(numbers.precise, cosines))},
-        sheet.bars("largest change of an entry", labels, changes) | {"values": [f"{change:.2g}" for change in changes]},
+        sheet.bars("largest change of an entry", labels, changes)
+        | {"values": [numbers.difference(change, 3) for change in changes]},
     ]
     title = f"The vector of {quote(numbers.cut(pair.tokens[row], 40))}, left and right"
     return sheet.panel(title, [sheet.text(describe(pair.tokens[row], cosines, changes)), sheet.row(bars)], CAPTION)

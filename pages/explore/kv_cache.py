@@ -46,7 +46,7 @@ class CacheAnswer(TypedDict):
     maxLength: int  # tokens that the model has positions for
     shift: int  # positions by which the cached keys are reused
     reuse: list[str]  # sentences on what that changes
-    changes: list[tuple[str, str, str]]  # key, its right weight in the head in focus, and that with reused keys
+    changes: list[tuple[str, str, str]]  # key, its right weight in the head that changes most, with reused keys
 
 
 def answer(raw: bytes) -> bytes:
@@ -71,7 +71,7 @@ def answer(raw: bytes) -> bytes:
     weights[:n, :n] = pictures.picture(settings.without_painting).run.weights[cursor.layer, cursor.head, :, :n]
     for row, token in enumerate(new, n):
         weights[row, : row + 1] = token.weights[cursor.layer, cursor.head]
-    _add_reuse(header, settings, parse_view(query["view"])[1], (cursor.layer, cursor.head))
+    _add_reuse(header, settings, parse_view(query["view"])[1])
     group, cache = (
         cursor.head * sizes[2] // sizes[1],
         generation.caches[cursor.layer] if generation.caches else KVCache(),
@@ -110,7 +110,7 @@ def _notes(record: Decoding, max_len: int) -> list[str]:
     return notes
 
 
-def _add_reuse(header: CacheAnswer, settings: Settings, state: str, head: tuple[int, int]) -> None:
+def _add_reuse(header: CacheAnswer, settings: Settings, state: str) -> None:
     """Add what keys reused at another position do to the last row of the prompt."""
     wanted_shift = (*state.split("."), "")[1]
     try:
@@ -122,14 +122,16 @@ def _add_reuse(header: CacheAnswer, settings: Settings, state: str, head: tuple[
     right, reused = (row.logits.double().softmax(dim=-1) for row in rows)
     best, places = int(right.argmax()), position_places(settings, model)
     name = quote(str(model.tokenizer.id_to_token(best)))
-    maps = [row.weights[head].cpu() for row in rows]
+    maps = [row.weights.cpu() for row in rows]
+    changes = (maps[0] - maps[1]).abs()
+    layer, head = divmod(int(changes.amax(-1).argmax()), changes.shape[1])
     header["shift"] = shift
     header["reuse"] = [
-        f"{quote(tokens[-1])} and the text before it stand {numbers.count(shift, 'position')} further on, but the "
-        f"keys and values come from positions 0 to {len(tokens) - 2}. Over all layers and heads a weight is wrong "
-        f"by up to {numbers.small(row_difference(*rows).weight)}; the probability that {name} comes next goes from "
-        f"{numbers.share(float(right[best]), 3)} to {numbers.share(float(reused[best]), 3)}.",
+        f"{quote(tokens[-1])} and the text before it are {numbers.count(shift, 'position')} further on, but the keys "
+        f"and values come from positions 0 to {len(tokens) - 2}. Over all layers and heads a weight is wrong by up to "
+        f"{numbers.small(row_difference(*rows).weight)}, in layer {layer}, head {head}; the probability that {name} "
+        f"comes next goes from {numbers.share(float(right[best]), 3)} to {numbers.share(float(reused[best]), 3)}.",
         WHY[next((place for place in WHY if place in places), "")],
     ]
-    for key in (maps[0] - maps[1]).abs().argsort(descending=True, stable=True)[:MAX_KEYS].tolist():
-        header["changes"].append((tokens[key], *(numbers.weight(float(side[key])) for side in maps)))
+    for key in changes[layer, head].argsort(descending=True, stable=True)[:MAX_KEYS].tolist():
+        header["changes"].append((tokens[key], *(numbers.weight(float(side[layer, head, key])) for side in maps)))

@@ -38,7 +38,7 @@ class SocketMiddleware:
             await self.app(scope, receive, send)
             return
         address = client_network_from_scope(scope)
-        if not self._accepts(address):
+        if self._open[address] >= MAX_CONNECTIONS_PER_CLIENT or self._open.total() >= MAX_SOCKETS:
             await send({"type": "websocket.close", "code": 1013})
             return
         self._open[address] += 1
@@ -51,9 +51,6 @@ class SocketMiddleware:
             open_connections.discard(key)
             self._open[address] -= 1
             self._open += Counter()  # drops zero counts
-
-    def _accepts(self, address: str) -> bool:
-        return self._open[address] < MAX_CONNECTIONS_PER_CLIENT and self._open.total() < MAX_SOCKETS
 
 
 class _Connection:

@@ -194,7 +194,7 @@ def meaning() -> str:
     units = " and ".join(f"{scientific(torch.finfo(dtype).eps / 2)} in {name}" for name, dtype in DTYPES.items())
     return (
         "Each implementation loads the same weights and gets the same input. Truth is “efficient” in float64 on the "
-        "CPU, torch is nn.MultiheadAttention in the table's own format; out is the layer's output, maps are the "
+        "CPU, torch is nn.MultiheadAttention in the table’s own format; out is the layer’s output, maps are the "
         f"weights of all heads. A sum of n products is rounded n times, up or down by chance, which adds up to λ √n u: "
         f"u is half the distance from 1 to the next number ({units}), λ = {rounding.LAMBDA:g}. The bound follows "
         "these errors through the products of the layer, on this input; it does not depend on the machine (Higham and "

@@ -162,7 +162,7 @@ def masks_message(raw: bytes, defaults: dict[str, str] | None = None) -> bytes:
         "maxLength": MAX_PAINTED_LENGTH,
         "comparison": f"{comparison.mask} alone" if comparison.mask != "none" else unmasked_text,
         "sentence": settings.text,
-        "label": f"{place}, {words.label(settings, model)}, {model.origin} weights",
+        "label": f"{place}, {words.label(settings, model)}, {words.weights(model)}",
         "look": str(query.look),
         "cards": [] if fixed else _cards(picture, cursor, *_painting(query, n)),
         "sums": effects.sums_in_words(weights[1]),

@@ -81,7 +81,7 @@ def architecture(raw: bytes) -> bytes:
         "depth": query["depth"],
         "panel": DEPTHS[query["depth"]](scene),
         "links": _links(query, scene),
-        "label": f"layer {cursor.layer}, {words.label(settings, picture.model)}, {picture.model.origin} weights",
+        "label": f"layer {cursor.layer}, {words.label(settings, picture.model)}, {words.weights(picture.model)}",
     }
     return pack_parts(pack(message))
 

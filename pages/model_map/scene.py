@@ -9,6 +9,7 @@ from torch import Tensor
 from headlight.link.cursor import Cursor
 from headlight.picture import pictures
 from headlight.picture.pictures import Picture
+from headlight.picture.settings import Settings
 from headlight.queue.single_flight import single_flight
 from headlight.queue.slots import pass_slot
 from headlight.registry import models
@@ -66,12 +67,14 @@ class Scene:
 
     @cached_property
     def lengths(self) -> tuple[int, int]:
-        """The number of tokens of each column; 0 = unknown."""
-        run, model = self.picture.run, self.model
+        """The number of tokens of each column."""
+        run, model, settings = self.picture.run, self.model, self.picture.settings
         if len(model.groups) == 1:
             return len(run.tokens), 0
-        source = len(model.tokenize(self.picture.settings.text)[0])
-        return source, 0 if model.group == "encoder" else len(run.tokens)
+        if model.group == "encoder":  # the decoder has a pass of its own
+            decoder = Settings(settings.text, model=f"{settings.model}~decoder", device=settings.device)
+            return len(run.tokens), len(pictures.picture(decoder).run.tokens)
+        return len(model.tokenize(settings.text)[0]), len(run.tokens)
 
     @cached_property
     def state(self) -> BoxState | None:

@@ -5,7 +5,7 @@ from typing import Any
 from headlight import read_toml
 from headlight.picture import next_token, words
 from headlight.ui import sheet
-from headlight.ui.numbers import count, percent, weight
+from headlight.ui.numbers import percent, weight
 from headlight.ui.sheet import Block
 from mha_core.models.architecture import BRANCH, STREAM
 from mha_core.token_text import quote
@@ -59,7 +59,8 @@ class Facts:
         self.vocabulary = f"{scene.model.sizes.vocabulary:,}"
         self.token = quote(scene.token)
         self.number = f"{scene.picture.run.ids[scene.row]:,}"
-        self.heads = count(scene.model.sizes.n_heads, "head")
+        n = scene.model.sizes.n_heads
+        self.heads = f"{n} heads do this side by side, and their joint result" if n > 1 else "Its only head’s result"
         self.goal = "added to the residual stream" if scene.box.lane == BRANCH else "what the next part reads"
         self.outputs = f"{dict(scene.box.axes).get('v', 0):,}"
 

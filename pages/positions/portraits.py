@@ -115,7 +115,7 @@ def _picture(encoding: Encoding, view: Focus) -> Part:
         note = f"head {head} of 0 to {len(biases) - 1}, {n} queries × {n} keys"
     else:
         values, columns, titles = measures.table(encoding), _channels(encoding), ("channel", "position")
-        content = "what it adds" if encoding.applied_as == "add" else "a head's vector (1, …, 1, 0, …, 0), rotated"
+        content = "what it adds" if encoding.applied_as == "add" else "a head’s vector (1, …, 1, 0, …, 0), rotated"
         note = f"{content}: {len(values)} positions × {encoding.width} channels"
         note += ", the sines left, the cosines right" if encoding.name == "sinusoidal" else ""
     rows = _sample(len(values), MAX_ROWS)

@@ -1,10 +1,8 @@
 """Find the bug: the code of a broken layer, and what `check` finds in it on a sentence."""
 
-import math
 import re
 import textwrap
-
-from torch import Tensor
+from functools import partial
 
 from headlight.lessons.bugs import BUGS, STYLES
 from headlight.lessons.quantities.bugs import D_MODEL, N_HEADS, TOKENS, Diagnosis
@@ -44,7 +42,7 @@ def _finding(name: str, diagnosis: Diagnosis) -> list[Block]:
     lines, broken = STYLES[bug.style].code.splitlines(), bug.code.splitlines()
     right = textwrap.dedent("\n".join(lines[line] for places, _ in bug.differences for line in places))
     added = " ".join(broken[line].strip() for places, new in bug.differences if not places for line in new)
-    measured = _sentence(finding.words)
+    measured = f"{numbers.capital(finding.words).rstrip('.')}."
     pair = [x for x in (finding.figure, finding.bound) if x is not None]
     figures = [numbers.exact(x) if float(x).is_integer() else numbers.number(x) for x in pair]
     if len(figures) > 1:
@@ -80,24 +78,11 @@ def _maps(name: str, diagnosis: Diagnosis) -> list[Block]:
     )
     broken, right = diagnosis.broken[head], diagnosis.right[head]
     maps = {f"head {head}, broken": broken, f"head {head}, right": right, "difference": (broken - right).abs()}
-    return [sheet.text(text), sheet.row([_map(title, weights, diagnosis.tokens) for title, weights in maps.items()])]
+    draw = partial(sheet.attention_map, tokens=diagnosis.tokens, axes="")
+    return [sheet.text(text), sheet.row([draw(title, weights=weights.tolist()) for title, weights in maps.items()])]
 
 
 def _with_words(text: str, diagnosis: Diagnosis) -> str:
     """Return a sentence with the word of each numbered token after its number."""
     words = [f"“{token}”" if place < diagnosis.length else token for place, token in enumerate(diagnosis.tokens)]
     return _NUMBERED.sub(lambda match: re.sub(r"\d", lambda x: f"{x[0]} ({words[int(x[0])]})", match[0]), text)
-
-
-def _map(title: str, weights: Tensor, tokens: list[str]) -> Block:
-    return sheet.matrix(
-        title, weights.tolist(), rows=tokens, cols=tokens, axes="", write=_cell, colour="weights", compact=True
-    )
-
-
-def _cell(value: float) -> str:
-    return "NaN" if math.isnan(value) else numbers.cell_text(value)
-
-
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:].rstrip('.')}."

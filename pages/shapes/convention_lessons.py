@@ -124,7 +124,8 @@ def add_or_concatenate(layer: LayerTrace, head: int) -> StepLesson:
     spreads = {" → ".join(pair): part.std(dim=-1, correction=0).mean(dim=-1) for pair, part in parts.items()}
     table = say.table("spread", [[name, spread[head], spread.mean()] for name, spread in spreads.items()])
     labels = layer.tokens[:MAX_SHOWN]
-    signed = partial(sheet.matrix, rows=labels, cols=labels, axes="", colour="signed", compact=True, write=_tenths)
+    tenths = partial(numbers.number, decimals=1)
+    signed = partial(sheet.matrix, rows=labels, cols=labels, axes="", colour="signed", compact=True, write=tenths)
     cells = [part[head, :MAX_SHOWN, :MAX_SHOWN].tolist() for part in parts.values()]
     blocks = [sheet.row([table, sheet.text(say("reason"))]), sheet.row(list(map(signed, spreads, cells)))]
     return compose(say, blocks, conventions.position_parts, more=say("own" if is_own else "waves"))
@@ -150,10 +151,6 @@ def padding_rows(layer: LayerTrace, head: int) -> StepLesson:
     link = pages.link("masks", ("s", layer.settings.text), ("model", layer.settings.model))
     content = [say.table("changes", rows, marks), sheet.row([picture, reason]), sheet.links([(say("link"), link)])]
     return compose(say, content, conventions.attend_with_padding)
-
-
-def _tenths(value: float) -> str:
-    return f"{value:.1f}".replace("-", "−")
 
 
 def _maps(layer: LayerTrace, head: int, maps: dict[str, Tensor]) -> list[Block]:

@@ -178,7 +178,7 @@ def steps(raw: bytes, max_bytes: int | None = None) -> bytes:
         "cut": max_bytes == 0,
         "sentence": settings.text,
         "lessons": QUESTIONS,
-        "label": f"layer {cursor.layer}, {random.label if random else f'{model.origin} weights'}",
+        "label": f"layer {cursor.layer}, {random.label if random else words.weights(model)}",
     }
     packed = [pack_trace(layer, step, cursor.head, max_bytes) for layer in traced]
     return pack_parts(pack(header), *packed)

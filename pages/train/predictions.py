@@ -187,7 +187,8 @@ def block(table: DataFrame, choice: TableFilter, rows: int) -> Block:
     head, first = list(map(str, table.columns)), table.head(MAX_VISIBLE)
     cells, marks = [], dict[tuple[int, int], sheet.Mark]()
     for row, values in enumerate(first.itertuples(index=False)):
-        cells.append([_format(value) for value in values])
+        texts = [value if isinstance(value, str) else share(float(value), _DECIMALS) for value in values]
+        cells.append([cut(text, _MAX_LETTERS) for text in texts])
         predicted, actual = (values[head.index(name)] for name in ("predicted", "actual"))
         if actual != UNKNOWN:
             cells[-1][head.index("predicted")] += " ✓" if predicted == actual else " ✗"
@@ -196,10 +197,6 @@ def block(table: DataFrame, choice: TableFilter, rows: int) -> Block:
     caption = f"{len(table):,} of {count(rows, 'row')}{limit}. ✓ right, ✗ wrong according to the data."
     sort_index = head.index(choice.sort_column) if choice.sort_column in head else 0
     return sheet.table(head, cells, caption, marks, order=(sort_index, choice.descending))
-
-
-def _format(value: object) -> str:
-    return cut(value, _MAX_LETTERS) if isinstance(value, str) else share(float(value), _DECIMALS)  # type: ignore[arg-type]
 
 
 def draw(questions: Questions, candidates: Sequence[str], *, is_open: bool) -> None:

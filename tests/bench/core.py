@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from mha_core.attention import IMPLEMENTATIONS
-from mha_core.clock import describe_machine, median_times
+from mha_core.clock import describe_machine
 from mha_core.errors import Unsupported
 from mha_core.measure.reference import read_with_transformers
 from mha_core.measure.timing import forward_pass, peak_memory, same_weights, training_step
@@ -22,6 +22,7 @@ from mha_core.models.classifier import Classifier, ClassifierSizes
 from mha_core.models.model import Model
 from mha_core.pretrained import load_model
 from mha_core.trace import Trace, no_trace
+from tests.bench.medians import median_times
 
 Medians = dict[str, float]
 CLASSIFIERS = ("torch", "naive", "efficient", "fused")  # those of the long post, and ours

@@ -15,9 +15,10 @@ import time
 import torch
 
 from mha_core import Model, load_model
-from mha_core.clock import describe_machine, median_times
+from mha_core.clock import describe_machine
 from mha_core.models.generation import Generation
 from tests.bench.core import text_of
+from tests.bench.medians import median_times
 from tests.bench.serving import options, quantiles, serve
 from tests.bench.visitors import Typist
 from tests.browser.server import ROOT

@@ -12,7 +12,7 @@ from PIL import Image
 from playwright.sync_api import expect
 
 from headlight.picture.settings import Settings
-from headlight.ui.numbers import precise as written_cosine
+from headlight.ui.numbers import number as written_cosine
 from mha_core.measure import measures, rounding
 from pages.compare.orders import shuffle_words
 from tests.closeness import within_rounding

@@ -168,6 +168,24 @@ def test_the_head_follows_the_sentence_until_one_is_chosen(explore: Explore) -> 
     expect(more).to_be_hidden()
 
 
+def test_the_whole_map_and_its_legend_are_on_the_first_screen(explore: Explore) -> None:
+    for width, height in ((1440, 900), (1280, 720)):
+        explore.page.set_viewport_size({"width": width, "height": height})
+        explore.open().shows()
+        legend = explore.view.locator(".large .map-foot .ramp").bounding_box()
+        assert legend is not None
+        assert legend["y"] + legend["height"] <= height
+
+
+def test_a_suggestion_asks_of_words_only(explore: Explore) -> None:
+    explore.open().shows()
+    suggestion = explore.view.locator(".suggestions .try")
+    explore.typed("Tom saw a dog and ran away because it barked")
+    expect(suggestion).to_contain_text("does “away” still attend to “ran”?")
+    explore.typed("dog dog dog")
+    expect(suggestion).to_contain_text("switch the positional encoding off: what does “dog” attend to now?")
+
+
 @pytest.mark.thorough("A walk over the scales, the lamps, the mask's width and the temperature.")
 def test_scales_and_every_control_and_what_is_said_of_a_head_that_is_off(explore: Explore) -> None:
     untouched = explore.open().shows()

@@ -41,9 +41,9 @@ def test_a_text_grows_row_by_row_and_its_bytes_are_counted(explore: Explore) -> 
     # keys reused at another position
     shift = view.get_by_role("spinbutton", name="positions further on")
     shift.fill("0")
-    expect(view).to_contain_text("stand 0 positions further on")
+    expect(view).to_contain_text("are 0 positions further on")
     shift.fill("")
-    expect(view).to_contain_text("stand 0 positions further on")
+    expect(view).to_contain_text("are 0 positions further on")
 
     # the bytes of typed sizes; bad ones leave the last that fit
     for name, number in {"layers": 32, "query heads": 32, "key/value heads": 8, "channels in a head": 128,

@@ -78,7 +78,7 @@ def test_a_model_trained_here_is_chosen_and_another_opened_by_its_link(explore: 
     explore.shows(ASKED[WHO][0], model=WHO)
     explore.wait_for_query(model=[WHO], s=None, at=None)
     assert explore.badges() == looks_first(ASKED[WHO][0], WHO, 0, 0)
-    assert explore.place.inner_text().endswith(" · nothing changed, trained here weights")
+    assert explore.place.inner_text().endswith(" · nothing changed, weights trained here")
     assert explore.figures()[0].split()[0] == "fox"
     explore.clicked(explore.lamp(0, 2), ASKED[WHO][0], model=WHO, heads_off=((0, 2),))
     choose(explore, "minilm")

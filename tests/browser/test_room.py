@@ -48,6 +48,20 @@ def test_a_vote_of_a_phone_is_counted_and_its_answer_shown(new_tab: NewTab, new_
     assert small_targets(phone.page) == []
 
 
+def test_the_answer_on_the_wall_ends_an_open_vote(new_tab: NewTab, new_phone: NewTab) -> None:
+    host = new_tab(Beside).begin(IT)
+    strip, code = open_room(host)
+    phone = new_phone(Phone)
+    phone.join(code)
+    host.keys("v")
+    phone.option("On the previous word").click()
+    expect(strip.get_by_role("status")).to_have_text("1 have voted")
+    host.keys("Space")
+    expect(phone.page.locator(".option", has_text="✓ right, as just measured")).to_contain_text("On “animal”")
+    expect(phone.option("On “street”")).to_be_disabled()
+    expect(strip.get_by_role("button", name="end the question")).to_be_visible()
+
+
 @A_ROOM
 def test_the_projector_has_a_key_for_every_step_and_a_host_his_question(new_tab: NewTab, new_phone: NewTab) -> None:
     host = new_tab(Beside).begin(IT)

@@ -9,8 +9,8 @@ import time
 import pytest
 import torch
 
-from mha_core import clock
 from mha_core.measure import timing
+from tests.bench.medians import median_times
 
 
 def test_the_medians_are_those_of_the_counted_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,7 +24,7 @@ def test_the_medians_are_those_of_the_counted_rounds(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(time, "perf_counter", lambda: now)
     counted = {"a": [3.0, 1.0, 2.0, 9.0, 4.0], "b": [10.0, 50.0, 20.0, 30.0, 40.0]}
     given = {name: [1000.0, *seconds] for name, seconds in counted.items()}
-    medians = clock.median_times({name: lambda name=name: take(given[name]) for name in given}, 5, warm_up=1)  # type: ignore[misc]
+    medians = median_times({name: lambda name=name: take(given[name]) for name in given}, 5, warm_up=1)  # type: ignore[misc]
     assert medians == {name: statistics.median(seconds) for name, seconds in counted.items()}
 
 

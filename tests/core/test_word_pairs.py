@@ -67,6 +67,17 @@ def test_a_pronoun_and_an_earlier_word_come_first() -> None:
     assert word_pairs(weights, words)[0].words == ("it", "dog")
 
 
+def test_a_sink_comes_last_and_a_pronoun_leads_only_with_the_largest_weight_of_its_row() -> None:
+    words = [(word.replace("birds", "it"), span) for word, span in WORDS]
+    weights = torch.full((1, 3, N, N), 0.02)
+    weights[0, 0, :, 2] = torch.tensor([0.6, 0.01, 0.01]).repeat(6)[:N]  # dog, from every third word and from "it"
+    weights[0, 0, 4, 2] = 0.7
+    weights[0, 1, 4, [2, 5]] = torch.tensor([0.4, 0.5])  # of "it" more goes to the comma
+    weights[0, 2, 9, 11] = 0.5
+    pairs = word_pairs(weights, words)
+    assert [(pair.head, pair.words) for pair in pairs] == [(2, ("saw", "cat")), (1, ("it", "dog")), (0, ("saw", "dog"))]
+
+
 def test_two_whole_words_come_before_a_piece_of_a_word_and_a_pronoun_before_both() -> None:
     starts = {"cats": 0, "fear": 1, "zebras": 2, "lions": 4, "they": 5}
     words = [(word, range(start, start + 1 + (word == "zebras"))) for word, start in starts.items()]

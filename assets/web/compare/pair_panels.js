@@ -15,8 +15,8 @@ import { argmax, gave, number, quoted } from "../base/words.js";
 const SIDES = ["Left", "Right", "Right − left"];
 const CLASSES = ["left", "right", "difference"];
 const DIFFERENCE = 2; // index of its panel
-const ROUND = 564; // pixels above and below the maps: page layout and the figures
-const LOWEST = 336; // pixels of a map, at least
+const ROUND = 578; // pixels above and below the maps: page layout and the figures
+const LOWEST = 326; // pixels of a map, at least
 const UNDER = 2; // rem below a projected map: readout and margin
 const BENEATH = 3; // rem below the only map beside a lesson: its readout
 const PROJECTED = 16; // pixels of a number in the projector, at least
@@ -57,6 +57,7 @@ export class PairPanels {
       hover: (/** @type {string | null} */ _, /** @type {Cell | null} */ place) => this.point(n, place),
     };
     const map = n === DIFFERENCE ? new DifferenceMap(actions) : new SideMap(actions);
+    map.usual = { ...map.usual, stretch: 1.35 }; // room for two digits
     const handlers = {
       map: new MapPanel(map, `${name} as a table`),
       title: h("h2", {}, name),

@@ -159,7 +159,7 @@ export class CacheView {
       rows: KINDS.map((kind, index) => [kind, ...columns.map((column) => cell(column, kindsOf(column)[index]))]),
     });
     if (reason) return;
-    const caption = "Weights of this token in the head in focus that change most.";
+    const caption = "This token’s weights that change most, in that head.";
     list(this.changes, { caption, head: ["key", "right", "with reused keys"], rows: changes });
     this.drawMap(answer, count, step ? count - 1 : 0);
   }
@@ -217,6 +217,10 @@ class CacheMap extends BigMap {
     const start = left + across + right - reservedWidth;
     context.clearRect(left, top + end * step, across, (visible.length - end) * step); // not generated yet
     context.clearRect(left + end * wide, top, across - end * wide, end * step);
+    context.strokeStyle = inks.line;
+    context.setLineDash([4, 4]);
+    context.strokeRect(left, top, across, visible.length * step); // the room for the tokens to come
+    context.setLineDash([]);
     Object.assign(context, { font: `${font}px ${inks.mono}`, textAlign: "left", fillStyle: inks.text });
     Object.assign(context, { strokeStyle: inks.accent, lineWidth: 2 });
     const frame = (/** @type {number} */ x, /** @type {number} */ width) =>

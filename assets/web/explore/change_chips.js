@@ -12,6 +12,7 @@ import { rowOf } from "../wire/packets.js";
 import { gave, sortByWeight, short } from "../base/words.js";
 import { Part } from "./part.js";
 
+const UNTOUCHED = "Use a switch to change the model. Its effect on this pair appears here.";
 const UNCHANGED = { mask: null, pos: null, t: null, unheard: null };
 
 export class ChangeChips extends Part {
@@ -95,7 +96,7 @@ export class ChangeChips extends Part {
     render(this.list, ...chips);
     const { effect } = view.picture;
     const hasEffect = list.length > 0 && effect !== null && view.matching;
-    setText(this.status, hasEffect ? this.answer : list.length ? "" : "Model unchanged.");
+    setText(this.status, hasEffect ? this.answer : list.length ? "" : UNTOUCHED);
     const cell = hasEffect ? effect.cell : null;
     this.strongest.hidden = !cell || isDrawn();
     if (effect && cell) {
@@ -110,8 +111,9 @@ export class ChangeChips extends Part {
     this.compare.hidden = !list.length;
     this.reset.hidden = list.length < 2; // a single chip undoes itself
     this.undo.hidden = !canUndo();
-    // the map comes first on a phone
-    this.element.hidden = view.narrow && !view.tiles.open && !list.length && this.undo.hidden;
+    // the map comes first on a phone; no model of a recording is here to be changed
+    const isSpare = view.narrow ? !view.tiles.open && this.undo.hidden : Boolean(view.picture.fixed.off);
+    this.element.hidden = isSpare && !list.length;
     this.compare.href = this.comparison;
   }
 

@@ -23,6 +23,8 @@ import { isWord, rowOf, trimmed, specials } from "../wire/packets.js";
 import { forbids } from "../link/painted.js";
 import { number, OFF, quoted, sortByWeight, story } from "../base/words.js";
 
+/** Origins whose name is no adjective. @type {Record<string, string>} */
+const WEIGHTS = { "trained here": "weights trained here", recorded: "without the model’s weights" };
 const PARTS = ["query", "key", "value"];
 const LAWS = {
   root: "colour scale widened for small weights (√ of the weight)",
@@ -186,7 +188,8 @@ export class FocusPanel {
     const { view } = this;
     const { maps, picture, at, look, theme, matching, visibleMap } = view;
     const { tokens, keys } = visibleMap;
-    setText(this.label, `${view.reading.place} · ${picture.label}, ${picture.origin} weights`);
+    const weights = WEIGHTS[picture.origin] ?? `${picture.origin} weights`;
+    setText(this.label, `${view.reading.place} · ${picture.label}, ${weights}`);
     setText(this.sentence, picture.sentence);
     // a phone shows the map first
     const [line, actions] = view.narrow ? [this.words, this.words] : [this.subtitle, this.ways];

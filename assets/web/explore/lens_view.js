@@ -56,7 +56,7 @@ export class LensView {
       const cells = level.map((_, column) => this.drawCell(answer, number, column));
       return [[number === view.at.layer + 1 ? "b" : "span", levelName(number)], ...cells];
     });
-    render(this.grid, { "--columns": count }, ["span", "after"], ...head, ...levels.flat());
+    render(this.grid, { "--columns": count, "--rows": levels.length }, ["span", "after"], ...head, ...levels.flat());
     setRovingTabindex(this.grid, count);
   }
 

@@ -47,7 +47,8 @@ export class Suggestions extends Part {
     const { maps, picture } = this.view;
     const name = nameOf(maps, sentence.row);
     const question = name ? `what does ${query} attend to now?` : "what changes in the map?";
-    const still = name && weight >= STRONG ? `does ${query} still attend to ${key}?` : question;
+    const isPair = name && ![name, ""].includes(nameOf(maps, sentence.key ?? 0)) && weight >= STRONG;
+    const still = isPair ? `does ${query} still attend to ${key}?` : question;
     const [word, twin] = Object.entries(TWINS).find(([ending]) => text.endsWith(ending)) ?? [];
     const words = [word, twin].map((word) => quoted(word ?? ""));
     const other = { ...start, sentence: { ...sentence, text: text.replace(word ?? "", twin ?? "") } };

@@ -278,12 +278,13 @@ export class ControlChips {
     const numbers = (kind?.numbers ?? []).map(([key]) => this.value(key));
     const rule = mask === "combination" ? this.value("rule") : [nameOf("mask", mask), ...numbers].join(" ");
     const [{ off }, all] = [this, layers * heads];
+    const on = all > 1 ? `all ${all} heads on` : "its head is on";
     const isHeads = off.size > 1 && [...off].every((part) => headName(part).includes(" H"));
     return {
       mask: mask === "none" && ownMask !== "none" ? "the model’s own" : rule,
       pos: nameOf("pos", pos),
       t: t === "1" ? "1, as trained" : `${t}, ${Number(t) < 1 ? "sharper" : "softer"}`,
-      off: isHeads ? `${off.size} of ${all} off` : off.size ? offText(off) : `all ${all} heads on`,
+      off: isHeads ? `${off.size} of ${all} off` : off.size ? offText(off) : on,
     };
   }
 

@@ -46,7 +46,7 @@ export class BigMap extends DrawnGrid {
     // Maximum aspect ratio of a cell, its maximum height in pixels (numbers grow with it), and the smallest printed
     // weight; `usual` is that outside the projector.
     this.limits = this.usual = { stretch: 1, maxCell: 54, minCell: 0 };
-    this.roomy = 18; // pixels of a cell that fits a number
+    this.roomy = 20; // pixels of a cell that fits a number
     this.breadth = 1.45; // width of a number in its font size
     this.smallest = LETTERS; // minimum font size of a number in pixels
     this.font = LETTERS; // font size of a label in pixels

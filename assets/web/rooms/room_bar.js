@@ -118,10 +118,10 @@ class HostBar {
     if (link === this.sharedLink) return;
     this.sharedLink = link;
     if (!(await act("show", { link })) && this.sharedLink === link) this.sharedLink = room.now?.link ?? ""; // the next state retries
-    // opening the answer in the lesson opens it in the room too
-    const question = room.now?.question;
-    if (step && roomActions.isOpen() && question?.learn === nameOf(step) && this.acts.includes("answer"))
-      await this.do("answer");
+    // opening the answer in the lesson ends the vote, and opens it in the room too
+    if (!step || !roomActions.isOpen() || room.now?.question?.learn !== nameOf(step)) return;
+    for (const name of /** @type {HostAct[]} */ (["close", "answer"]))
+      if (this.acts.includes(name)) await this.do(name);
   }
 
   /** @param {HostAct} name */
