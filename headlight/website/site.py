@@ -125,7 +125,7 @@ def build(sources: Sources, answers: Answers, models: Mapping[str, bytes]) -> di
     html = _pages(sources, facts)
     rest = [*sorted(recorded.keys() - {f"{ANSWERS}/{INDEX}"}), *sorted(weights)]
     first = sorted({*html, *files} - {*rest, *_LICENSES, "sw.js", ".nojekyll"})
-    listed = json.dumps({"version": version, "first": first, "rest": rest}, separators=(",", ":"))
+    listed = _to_json({"version": version, "index": _file(pages.DEFAULT), "first": first, "rest": rest})
     return {**html, **files, "files.js": f"self.headlightFiles = {listed};\n".encode()}
 
 

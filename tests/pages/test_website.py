@@ -11,6 +11,7 @@ import shutil
 import signal
 from pathlib import Path
 from types import SimpleNamespace
+from urllib.parse import parse_qsl
 
 import pytest
 from hypothesis import given
@@ -26,7 +27,11 @@ from headlight.registry import MINILM
 from headlight.ui.pages import PAGES, path
 from headlight.website import answers, packs, site
 from headlight.website.questions import canonical, index_key
+from mha_core.errors import HeadlightError
+from pages.frame import recorded
 from pages.handlers import HANDLERS, SHEETS
+
+from .conftest import app_at, component, told_to
 
 MAX_BYTES, MAX_FIRST_BYTES = 60 * 10**6, 3 * 10**6
 
@@ -113,6 +118,16 @@ def test_the_recordings_answer_a_lesson_as_the_server_does(folder: Path) -> None
         sheets = json.loads(recordings.get(f"page.{path(name)}") or b"")
         assert [sheet["key"] for sheet in sheets] == [*SHEETS[name](b"")]
     assert recordings.get("maps", "s=what+nobody+recorded") is None
+
+
+def test_a_recorded_sheet_is_that_of_the_page() -> None:
+    step = course().lessons["query-key-value"].steps[0]
+    note, *blocks = recorded.blocks("by_hand", "hand", step.query.encode())
+    app = app_at("by_hand", **dict(parse_qsl(step.query))).run()
+    assert note["sentences"] == [recorded.NOTE]
+    assert blocks == told_to(component(app, "sheet", "hand"))["blocks"]
+    with pytest.raises(HeadlightError, match="shows nothing"):
+        recorded.blocks("by_hand", "foot", step.query.encode())
 
 
 def untimed(answer: bytes) -> list[object]:

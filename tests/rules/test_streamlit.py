@@ -35,7 +35,7 @@ TAKEN = {
     # a message with a hundred thousand controls holds a core for seconds: they are counted before Streamlit reads it
     r"\bBackMsg\b": "socket_middleware.py",
     # the picture comes in the page, before Streamlit's scripts; the policy names the scripts that stand in it
-    r"index\.html|headlight-later": "headers.py index_html.py boot.js sw.js",
+    r"index\.html|headlight-later": "headers.py index_html.py boot.js",
     # the routes that nobody needs are closed, and what arrives at that of files is counted
     r"_stcore|oauth2callback": "host_middleware.py upload_middleware.py",
     # on a page's own address Streamlit looks for its server below that address first, and in vain

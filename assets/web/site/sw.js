@@ -6,12 +6,12 @@
 const worker = self;
 worker.importScripts("./files.js");
 
-/** @type {{version: string, first: string[], rest: string[]}} first: what every page needs; rest: answers and models */
-const { version, first, rest } = worker.headlightFiles;
+/** @type {{version: string, index: string, first: string[], rest: string[]}} first: what every page needs; rest: answers and models */
+const { version, index, first, rest } = worker.headlightFiles;
 const { scope } = worker.registration; // one origin may have several sites
 const OURS = `headlight ${scope} `;
 const [CACHE, MODELS] = [OURS + version, `${OURS}models`];
-const INDEX = new URL("index.html", scope).href;
+const INDEX = new URL(index, scope).href;
 const known = new Set([...first, ...rest].map((name) => new URL(name, scope).href));
 
 /** @param {Cache} cache @param {string} name */
