@@ -216,7 +216,7 @@ def test_own_sentences_are_computed_as_by_the_core(opens: NewTab) -> None:
     equal(tab, OTHER, run_of(Settings(OTHER, model=WHO)))
     tab.open()
     tab.box.fill(OWN)
-    expect(tab.view.locator(".notices")).to_contain_text("Your own sentence is shown as soon as MiniLM")
+    expect(tab.view.locator(".notices")).to_contain_text("This is computed here as soon as MiniLM")
     load_minilm(tab)
     equal(tab, OWN, run_of(Settings(OWN, model=MINILM)))
     tab.mask("causal")

@@ -118,8 +118,8 @@ export const models = {
     const cache = await storage();
     if (!isLarge(name) || loaded.has(name) || (await cache?.match(urlOf(file.file)))) return open(name);
     if (!opened.has(name))
-      draw(name, `${title} computes your own sentences in this browser. ${cache ? KEPT : NOT_KEPT}`);
-    throw new UserError(`Your own sentence is shown as soon as ${title} is loaded (${size}).`);
+      draw(name, `${title} computes your own sentences and changes in this browser. ${cache ? KEPT : NOT_KEPT}`);
+    throw new UserError(`This is computed here as soon as ${title} is loaded (${size}).`);
   },
   /** The header of a recorded answer of Maps, if possible of this text. @param {string} name @param {string | null} [text]
    * @returns {Promise<import("../base/messages.js").ExplorePicture>} */
