@@ -37,12 +37,12 @@ class Course:
     Attributes:
         lessons: id -> lesson.
         errors: a sentence for each file that cannot be used.
-        stamps: path, time and size of each file; they differ when a file changes.
+        stamps: path, time and size of each file, and the selection; they differ when the lessons do.
     """
 
     lessons: Mapping[str, Lesson]
     errors: tuple[str, ...]
-    stamps: tuple[_Stamp, ...]
+    stamps: tuple[object, ...]
 
     def find(self, learn: str) -> tuple[Lesson, LessonStep, int] | None:
         """Return lesson, step and number of the step, from 1, for the key `learn` of a link, as "it.2".
@@ -109,9 +109,8 @@ def course() -> Course:
     everything = read_folders((SHIPPED, *([Path(folder)] if folder else []), CLAIMS))
     if not selection:
         return everything
-    return replace(
-        everything, lessons={name: lesson for name, lesson in everything.lessons.items() if name in selection}
-    )
+    lessons = {name: lesson for name, lesson in everything.lessons.items() if name in selection}
+    return replace(everything, lessons=lessons, stamps=(*everything.stamps, selection))
 
 
 def read_folders(folders: tuple[Path, ...]) -> Course:

@@ -10,7 +10,11 @@ from headlight.server.base_path import BASE
 
 FOLDER = ROOT / "assets" / "web"
 TUTORIAL = ROOT / "docs" / "tutorial.ipynb"  # runs wherever `mha_core` can be imported
-_SERVED = {file.relative_to(FOLDER).as_posix(): file for file in sorted(FOLDER.glob("*/*")) if file.suffix != ".ts"}
+_SERVED = {
+    file.relative_to(FOLDER).as_posix(): file
+    for file in sorted(FOLDER.glob("*/*"))
+    if file.suffix not in (".ts", ".wat")
+}
 SCRIPT = "app.js"  # bundle of all modules of the app, built by `make scripts`
 SITE_SCRIPT = "site.js"  # what a site of static files adds to it
 _OTHERS = {TUTORIAL.name: TUTORIAL, **{name: ROOT / "assets" / name for name in (SCRIPT, SITE_SCRIPT)}}
