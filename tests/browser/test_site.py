@@ -140,6 +140,7 @@ def test_the_first_lesson_loads_three_megabytes_at_most(opens: NewTab, folder: P
     assert sum((folder / name).stat().st_size for name in files) <= MAX_FIRST_BYTES
 
 
+@pytest.mark.timeout(1800)
 @pytest.mark.thorough("each lesson of the whole site is walked as the two of the quick tests are")
 def test_both_courses_are_walked_to_their_ends(common_folder: Path, visitor: BrowserContext) -> None:
     with closing(Host(exported(common_folder, tuple(COURSE.lessons)).parents[1])) as host:
