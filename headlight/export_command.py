@@ -18,6 +18,9 @@ from .lessons.course import course as read_course
 from .lessons.schema import Lesson
 from .website.command import add_arguments, write_site
 
+# option -> what it belongs to
+OPTIONS_OF = {"lessons": "site", "lesson": "site", "without_minilm": "site", "output": "qti"}
+
 
 def build_parser() -> Parser:
     """Return the parser of the command's arguments."""
@@ -40,12 +43,13 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command and return its exit code."""
     args = build_parser().parse_args(arguments)
     try:
-        if args.site:
-            return write_site(args)
-        return export_questions(args)
+        for option, kind in OPTIONS_OF.items():
+            if getattr(args, option) and not getattr(args, kind):
+                raise UsageError(f"--{option.replace('_', '-')} is an option of --{kind}")
+        return write_site(args) if args.site else export_questions(args)
     except (HeadlightError, UsageError) as error:
         print(f"headlight: {error}.", file=sys.stderr)
-        return 2 if args.site else 1
+        return 2
     except KeyboardInterrupt:
         print("\nheadlight: stopped; nothing was written.", file=sys.stderr)
         return 130

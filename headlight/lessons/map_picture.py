@@ -1,4 +1,4 @@
-"""A map of a step as a PNG file, and as a text for who cannot see it."""
+"""A map of a step as a PNG file, and as a text for readers who cannot see it."""
 
 import io
 from collections.abc import Collection, Sequence

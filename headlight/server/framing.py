@@ -35,7 +35,7 @@ def warnings(sites: Iterable[str]) -> list[str]:
         if site == WILDCARD:
             sentences.append("Every site may show Headlight in a frame and lay its own buttons over it.")
         elif site.startswith("http:") and urlsplit(site).hostname not in LOOPBACK:
-            sentences.append(f"{site} is not encrypted: anyone on the way to its readers can change the page around.")
+            sentences.append(f"{site} is not encrypted: anyone between that site and its readers can alter it.")
     return sentences
 
 

@@ -17,6 +17,7 @@ from headlight.arguments import Parser, UsageError
 from headlight.lessons import course as courses
 from headlight.picture import pictures
 from headlight.registry import MINILM, SMOLLM2, get_source
+from headlight.server import framing
 from headlight.ui.numbers import count
 
 from . import site
@@ -29,9 +30,9 @@ def add_arguments(parser: Parser) -> None:
     """Add the options of `--site`."""
     parser.add_argument("--lessons", type=Path, metavar="FOLDER", help="a folder with your own lessons for the site")
     parser.add_argument(
-        "--lesson", action="append", default=[], metavar="NAME", help="of a site with these lessons alone, as “it”"
+        "--lesson", action="append", default=[], metavar="NAME", help="only this lesson, such as it; may be repeated"
     )
-    parser.add_argument("--without-minilm", action="store_true", help="a site of 50 MB less, without MiniLM itself")
+    parser.add_argument("--without-minilm", action="store_true", help="leave out the weights of MiniLM (53 MB)")
 
 
 def write_site(args: Namespace) -> int:
@@ -41,6 +42,12 @@ def write_site(args: Namespace) -> int:
         UsageError: the folder or the lessons cannot be used.
     """
     folder = Path(os.path.abspath(args.site.expanduser()))  # noqa: PTH100 - a link stays a link
+    try:
+        warnings = framing.warnings(framing.origins())
+    except ValueError as error:
+        raise UsageError(f"{framing.VARIABLE}: {error}") from None
+    for warning in warnings:
+        print(f"headlight: {warning}", file=sys.stderr)
     with _stopped_by_signals(), _unfinished(folder) as new:
         lessons = _choose_lessons(args)
         _load_models()
@@ -99,7 +106,7 @@ def _choose_lessons(args: Namespace) -> int:
     if course.errors:
         raise UsageError("--site: the lessons have mistakes:\n  " + "\n  ".join(course.errors).rstrip("."))
     if unknown := [name for name in args.lesson if name not in course.lessons]:
-        raise UsageError(f"--lesson: there is no lesson “{unknown[0]:.40}”; choose of {', '.join(course.lessons)}")
+        raise UsageError(f"--lesson: there is no lesson “{unknown[0]:.40}”; choose from {', '.join(course.lessons)}")
     courses.selection = frozenset(args.lesson)
     return len(courses.course().lessons)
 

@@ -30,9 +30,7 @@ MAX_PACKED = 1.334  # bytes of base64 per byte at most: 4/3, and the overhead of
 LEVEL = 4  # of zlib: 6 saves a fourteenth of the bytes in three times the time, 9 a fifth in forty times
 FRAMING = 64  # bytes around the parts of a message, at most
 
-# `default-src 'none'`: the file cannot make any request
-_PAGE = Path(__file__).with_name("page.html")
-
+_PAGE = Path(__file__).with_name("page.html")  # its policy `default-src 'none'` forbids every request
 
 # the sandbox lets the page run its script and open links, and keeps it from the notebook
 _FRAME = (
@@ -103,7 +101,7 @@ def standalone(
     live: LiveModel | None = None,
     model: bytes = b"",
 ) -> str:
-    """Return a run as the text of an HTML file, at most 60 kB and 1.5 bytes per weight.
+    """Return a run as the text of an HTML file, at most 60 kB and 1.5 bytes per weight without `live`.
 
     Write it as UTF-8. All maps are stored as one byte per weight, and in float32 as many as fit that size in the worst
     case of compression: the head in focus first, then those of its layer, then the others.

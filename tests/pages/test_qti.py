@@ -150,7 +150,7 @@ def test_what_cannot_be_exported_is_said_and_nothing_is_written(
         ("it", "mine.zip", "exists already; choose another name with -o."),
         ("it", "nowhere/it.zip", "there is no folder"),
     ):
-        assert command.main(["export", "--qti", selected, "-o", str(tmp_path / file)]) == 1
+        assert command.main(["export", "--qti", selected, "-o", str(tmp_path / file)]) == 2
         assert sentence in capsys.readouterr().err
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))  # as on a full disk, the system takes no more

@@ -24,6 +24,7 @@ from headlight.lessons.verdict import verdict
 from headlight.picture import pictures
 from headlight.picture.query import Query
 from headlight.registry import MINILM
+from headlight.server import framing
 from headlight.ui.pages import PAGES, path
 from headlight.website import answers, packs, site
 from headlight.website.questions import canonical, index_key
@@ -185,7 +186,7 @@ def test_a_folder_with_files_a_file_and_a_place_below_a_file(
     assert "is not writable" in refused(tmp_path / "file" / "site", capsys)
 
 
-def test_lessons_with_mistakes_and_unknown_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lessons_with_mistakes_unknown_ones_and_options_of_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "lessons").mkdir()
     (tmp_path / "lessons" / "bad.toml").write_text("title = 3\n")
     assert "the lessons have mistakes:\n  bad.toml, line" in refused(
@@ -193,7 +194,11 @@ def test_lessons_with_mistakes_and_unknown_ones(tmp_path: Path, capsys: pytest.C
     )
     assert "There is no folder of lessons" in refused(tmp_path / "site", capsys, "--lessons", str(tmp_path / "none"))
     os.environ.pop(courses.VARIABLE)
-    assert "there is no lesson “that”; choose of it, " in refused(tmp_path / "site", capsys, "--lesson", "that")
+    assert "there is no lesson “that”; choose from it, " in refused(tmp_path / "site", capsys, "--lesson", "that")
+    os.environ[framing.VARIABLE] = "moodle.example.org"
+    assert f"{framing.VARIABLE}: “moodle.example.org” is not the origin" in refused(tmp_path / "site", capsys)
+    assert export_command.main(["--qti", "it", "--lesson", "it"]) == 2
+    assert "--lesson is an option of --site." in capsys.readouterr().err
 
 
 def test_a_full_disk(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
