@@ -2,11 +2,14 @@
 
 import re
 import secrets
+import signal
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from types import FrameType
 
 from headlight import ROOT
 from headlight.ui import numbers
@@ -46,13 +49,30 @@ def main(arguments: Sequence[str]) -> int:
         for option, kind in OPTIONS_OF.items():
             if getattr(args, option) and not getattr(args, kind):
                 raise UsageError(f"--{option.replace('_', '-')} is an option of --{kind}")
-        return write_site(args) if args.site else export_questions(args)
+        with _stopped_by_signals():
+            return write_site(args) if args.site else export_questions(args)
     except (HeadlightError, UsageError) as error:
         print(f"headlight: {error}.", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("\nheadlight: stopped; nothing was written.", file=sys.stderr)
         return 130
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[None]:
+    """Treat a request to end as Ctrl+C, so that what is half written is removed."""
+
+    def stop(_: int, __: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    # SIGINT too: a shell starts jobs in the background without it
+    previous = {name: signal.signal(name, stop) for name in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for name, handler in previous.items():
+            signal.signal(name, handler)
 
 
 def export_questions(args: Namespace) -> int:

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import signal
 import sys
 import tempfile
 from argparse import Namespace
@@ -10,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from types import FrameType
 
 from headlight import ROOT
 from headlight.arguments import Parser, UsageError
@@ -48,7 +46,7 @@ def write_site(args: Namespace) -> int:
         raise UsageError(f"{framing.VARIABLE}: {error}") from None
     for warning in warnings:
         print(f"headlight: {warning}", file=sys.stderr)
-    with _stopped_by_signals(), _unfinished(folder) as new:
+    with _unfinished(folder) as new:
         lessons = _choose_lessons(args)
         _load_models()
         pictures.is_timed = False
@@ -124,6 +122,8 @@ def _unfinished(folder: Path) -> Iterator[Path]:
     """Make a folder beside the site's for its files, which is removed if the site is not written."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"--site: “{folder}” exists already; name a new or an empty folder")
+    if folder.is_symlink() or folder.is_mount() or folder == Path.cwd():  # which a finished folder cannot replace
+        raise UsageError(f"--site: “{folder}” cannot be replaced by the site; name a new folder in it")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         part = Path(tempfile.mkdtemp(prefix=f"{folder.name}.part-", dir=folder.parent))
@@ -133,20 +133,6 @@ def _unfinished(folder: Path) -> Iterator[Path]:
         yield part
     finally:
         shutil.rmtree(part, ignore_errors=True)
-
-
-@contextmanager
-def _stopped_by_signals() -> Iterator[None]:
-    """Treat a request to end as Ctrl+C, so that what is half written is removed."""
-
-    def stop(_: int, __: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    previous = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, previous)
 
 
 def _tell(text: str, *, stays: bool = False) -> None:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from headlight.link import mask_codec
 from headlight.link import rules as rules_of_masks
-from headlight.ui.web import FILES, PREFIX, SCRIPT
+from headlight.ui.web import FILES, PREFIX, SCRIPT, SITE_SCRIPT
 from mha_core import masks
 
 from .modules import Modules
@@ -122,7 +122,8 @@ def test_rules_are_read_and_turned_as_python_reads_them(modules: Modules) -> Non
 
 def test_every_module_is_in_it_once_and_exports_what_it_does_alone(modules: Modules) -> None:
     apart = ("standalone/", "compute/", "site/", "frame/boot.js")  # which no page of the app imports
-    names = [name for name in FILES if name.endswith(".js") and not name.startswith(apart) and name != SCRIPT]
+    scripts = {name for name in FILES if name.endswith(".js")} - {SCRIPT, SITE_SCRIPT}
+    names = sorted(name for name in scripts if not name.startswith(apart))
     for name, (alone, bundled, same) in modules.page.evaluate(EXPORTS, [PREFIX, SCRIPT, names]).items():
         assert sorted(alone) == sorted(bundled), name
         assert same, f"{name} is one, whoever asks for it"

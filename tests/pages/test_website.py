@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import parse_qsl
@@ -38,11 +39,13 @@ MAX_BYTES, MAX_FIRST_BYTES = 60 * 10**6, 3 * 10**6
 
 
 @pytest.fixture(autouse=True)
-def process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the command sets in its process is as it was."""
-    monkeypatch.setattr(os, "environ", os.environ.copy())
-    monkeypatch.setattr(courses, "selection", courses.selection)
-    monkeypatch.setattr(pictures, "is_timed", pictures.is_timed)
+def process() -> Iterator[None]:
+    """What the command sets in its process is as it was afterwards."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "environ", os.environ.copy())
+        patch.setattr(courses, "selection", courses.selection)
+        patch.setattr(pictures, "is_timed", pictures.is_timed)
+        yield
 
 
 def export(folder: Path, *options: str) -> int:
@@ -184,9 +187,11 @@ def test_a_folder_with_files_a_file_and_a_place_below_a_file(
     for name in (".", "file"):
         assert "exists already; name a new or an empty folder." in refused(tmp_path / name, capsys)
     assert "is not writable" in refused(tmp_path / "file" / "site", capsys)
+    (tmp_path / "link").symlink_to(tmp_path / "new", target_is_directory=True)
+    assert "cannot be replaced by the site" in refused(tmp_path / "link", capsys)
 
 
-def test_lessons_with_mistakes_unknown_ones_and_options_of_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lessons_with_mistakes_and_options_of_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "lessons").mkdir()
     (tmp_path / "lessons" / "bad.toml").write_text("title = 3\n")
     assert "the lessons have mistakes:\n  bad.toml, line" in refused(

@@ -70,7 +70,7 @@ declare global {
   };
   /** `labels`: tokens of a neighbouring map, whose label width is used so that the rows of both align; `tall`: the largest
    * height of a cell in its width, by default 1. */
-  type Room = { width: number; height: number; labels?: string[]; tall?: number };
+  type Room = { width: number; height: number; labels?: string[]; tall?: number; rows?: number }; // rows: of the lowest map beside it
   interface MapPicture {
     tokens: string[]; // one per row
     keys: string[]; // one per column; differ from `tokens` in cross-attention

@@ -241,6 +241,7 @@ export class PairPanels {
         height: heightLeft(element) - BENEATH * rem(),
         labels,
         tall: TALL,
+        rows: Math.min(...view.picture.sides.map(({ tokens }) => tokens.length)),
       };
     if (view.foot.isOn) return { width, height: view.foot.heightOver(element) - UNDER * rem(), labels };
     const [lowest, around] = view.narrow ? [260, 330] : [LOWEST, ROUND];

@@ -2,13 +2,16 @@
 
 import { parseAt } from "./look.js";
 
+const PLACE = /^\d+(\.\d+){1,3}$/; // layer.head.row.key
+
 /** The cursor in a link; missing parts come from the picture.
  * @param {string | null} link @param {(Spot & {defaults: Record<string, unknown>}) | null} picture @returns {Cursor}
  */
 export function placeOf(link, picture) {
-  const { layer, head, row, key } = parseAt(link ?? String(picture?.defaults.at ?? "0.0"));
+  const isPlace = link !== null && PLACE.test(link); // otherwise as without one
+  const { layer, head, row, key } = parseAt((isPlace && link) || String(picture?.defaults.at ?? "0.0"));
   const cursor = { layer, head, row: row ?? picture?.row ?? 0, key: row === null ? (picture?.key ?? null) : key };
-  return { at: cursor, placed: link !== null, rowChosen: row !== null };
+  return { at: cursor, placed: isPlace, rowChosen: row !== null };
 }
 
 /** A copy of the cursor with another layer, head, row or key; a null row leaves the row to the page.

@@ -137,7 +137,8 @@ export class BigMap extends DrawnGrid {
     const [width, height] = [room.width - this.left - this.right, room.height - this.top - 4];
     const minScale = 60 / Math.max(rows, columns); // pixels of a cell
     const tall = room.tall ?? 1;
-    const maxScale = Math.min((tall * width) / columns, height / rows, tall * this.limits.maxCell * unit);
+    const highest = (tall * this.limits.maxCell * unit * Math.min(rows, room.rows ?? rows)) / rows;
+    const maxScale = Math.min((tall * width) / columns, height / rows, highest);
     this.step = Math.max(minScale, maxScale);
     // a map of many rows and few columns becomes as wide as high, if there is room
     const widest = this.step * Math.max(this.limits.stretch, rows / columns);
