@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from functools import partial
 
 from headlight import ROOT
@@ -41,7 +42,7 @@ _FILES = (
     "lessons/lesson.css",
     web.TUTORIAL.name,
 )
-_LICENSES = ("LICENSE", "NOTICE")  # of the weights too
+_LICENSES = ("LICENSE", "LICENSE-APACHE", "LICENSE-CONTENT", "NOTICE")  # NOTICE: what is under which
 
 Sheets = Mapping[str, Callable[[bytes], dict[str, list[Block]]]]
 WORDS = ("lessons", "claims", "glossary")  # pages without a model
@@ -110,7 +111,7 @@ def build(sources: Sources, answers: Answers, models: Mapping[str, bytes]) -> di
         **recorded,
         **weights,
         "sw.js": web.FILES["site/sw.js"],
-        **{name: (ROOT / name).read_bytes() for name in _LICENSES if (ROOT / name).is_file()},
+        **{name: (ROOT / name).read_bytes() for name in _LICENSES},
         ".nojekyll": b"",  # GitHub Pages serves the files as they are
     }
     version = web.version(files | _pages(sources, {}))
@@ -132,10 +133,10 @@ def build(sources: Sources, answers: Answers, models: Mapping[str, bytes]) -> di
 def first_lesson(files: Mapping[str, bytes]) -> int:
     """Return how many bytes a browser fetches until the first lesson shows."""
     lesson = next(iter(course().lessons.values()))
-    answers = (f"{ANSWERS}/{INDEX}", f"{ANSWERS}/course-", f"{ANSWERS}/{lesson.id}-")
+    answers = (f"{ANSWERS}/{INDEX}", *(f"{ANSWERS}/{name}-{'[0-9a-f]' * 8}.bin" for name in ("course", lesson.id)))
     app = [f"{FOLDER}/{name}" for name in _FILES if name != web.TUTORIAL.name]
-    beginnings = (_file(lesson.steps[0].page), *answers, *app, f"{FOLDER}/fonts/")
-    return sum(len(content) for name, content in files.items() if name.startswith(beginnings))
+    patterns = (_file(lesson.steps[0].page), *answers, *app, f"{FOLDER}/fonts/*")
+    return sum(len(content) for name, content in files.items() if any(fnmatch(name, pattern) for pattern in patterns))
 
 
 def _file(page: str) -> str:

@@ -94,7 +94,7 @@ def test_a_page_for_each_address_loads_nothing_from_elsewhere(folder: Path) -> N
 def test_the_worker_knows_every_file(folder: Path) -> None:
     text = (folder / "files.js").read_text()
     listed = json.loads(text.removeprefix("self.headlightFiles = ").rstrip(";\n"))
-    aside = {"LICENSE", "NOTICE", ".nojekyll", "sw.js", "files.js"}
+    aside = {"LICENSE", "LICENSE-APACHE", "LICENSE-CONTENT", "NOTICE", ".nojekyll", "sw.js", "files.js"}
     assert names(folder) == {*listed["first"], *listed["rest"], *aside}
     page = (folder / "lessons.html").read_text("utf-8")
     facts = json.loads(re.search(r'id="headlight-site">(.*?)</script>', page)[1])  # type: ignore[index]
@@ -161,6 +161,8 @@ def test_equal_sites_have_equal_bytes(folder: Path, tmp_path: Path) -> None:
 def test_the_first_lesson_needs_three_megabytes_at_most(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = {name: (folder / name).read_bytes() for name in names(folder)}
     first = site.first_lesson(files)
+    variants = site.first_lesson({f"{site.ANSWERS}/it-variants-01234567.bin": b"1"})
+    assert (variants, site.first_lesson({f"{site.ANSWERS}/it-01234567.bin": b"1"})) == (0, 1)
     assert len(files["app/app.js"]) + len(files["index.html"]) < first <= MAX_FIRST_BYTES
 
 
