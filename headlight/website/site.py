@@ -66,6 +66,7 @@ class Sources:
 
         def light(raw: bytes) -> bytes:
             """Return the traces with the numbers of the visible step, for a page that asks for no others."""
+            # the packed bytes state the length of this header, so that the new value must be as long
             return self.first["shapes"](raw).replace(b'"cut":true', b'"cut":null', 1)
 
         sheets = {f"page.{pages.path(name)}": partial(to_json, name) for name in self.sheets}

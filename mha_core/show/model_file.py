@@ -30,7 +30,6 @@ GROUP = 96  # a divisor of 384 and 1536, and a multiple of 4
 MAX_INT18 = 2**17 - 1
 MAX_EXACT = 4 * 2**20  # bytes of a model whose weights stay float32
 KINDS = ("Encoder", "Classifier", "LanguageModel", "EncoderDecoder")
-NO_OPTIONS = {"batch", "steps"}  # what the browser's code cannot do
 
 
 def pack_model(model: Model, name: str, title: str = "") -> bytes:
@@ -68,7 +67,6 @@ def pack_model(model: Model, name: str, title: str = "") -> bytes:
         "classes": list(model.history.start.classes) if model.history and model.history.start else [],
         "tokenizer": _tokenizer(model),
         "shuffled": {table: shuffled_rows(len(state[table])).tolist() for table in state if table.endswith("n.table")},
-        "weightsSha256": model.facts.get("sha256", ""),
         "tensors": entries,
     }
     content = pack(header, *bodies)
@@ -96,8 +94,8 @@ def _tables(model: Model) -> dict[str, Tensor]:
 
 
 def _abilities(model: Model) -> dict[str, Any]:
-    """Return the options of a run and the built-in mask of one group."""
-    return {"can": sorted(model.can - NO_OPTIONS), "reasons": dict(model.reasons), "ownMask": model.own_mask}
+    """Return the built-in mask of one group, and why it lacks options."""
+    return {"reasons": dict(model.reasons), "ownMask": model.own_mask}
 
 
 def _tokenizer(model: Model) -> dict[str, Any]:

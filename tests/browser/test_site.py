@@ -192,6 +192,16 @@ def test_back_reload_and_a_link_that_is_passed_on_show_the_same(
     other.at(lesson, 2).has_its_curtain(lesson.steps[1])
 
 
+def test_a_page_whose_file_is_lost_does_not_say_that_it_needs_a_server(visitor: BrowserContext, host: Host) -> None:
+    visitor.add_init_script(NO_WORKER)
+    page = visitor.new_page()
+    page.route("**/answers/words-*.bin", lambda route: route.abort())
+    page.goto(f"{host.url}{address('glossary')}")
+    expect(page.locator(".notices:visible")).to_have_text("A file of this site cannot be reached; try again.")
+    expect(page.get_by_role("heading", name="This page needs a server")).to_have_count(0)
+    page.unroute_all()
+
+
 def test_after_the_first_visit_it_needs_no_network(opens: NewTab, host: Host, folder: Path) -> None:
     tab = opens(SiteMaps).open()
     files = [file.relative_to(folder).as_posix() for file in folder.rglob("*.*")]

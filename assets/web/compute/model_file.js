@@ -11,11 +11,11 @@ const GROUP = 96; // values that share a scale
 /** @typedef {{vocabulary: number, d_model: number, n_heads: number, n_layers: number, max_len: number,
  *   position: string, amplitude: number, d_feed_forward: number, residual: boolean, norm: boolean, norm_after: boolean,
  *   eps: number, target_len?: number, pooling?: string}} Sizes */
-/** @typedef {{can: string[], reasons: Record<string, string>, ownMask: string}} Abilities */
+/** @typedef {{reasons: Record<string, string>, ownMask: string}} Abilities */
 /** @typedef {{split: string, vocabulary: string[], unknown: string, special: string[]}} Vocabulary */
 /** @typedef {{name: string, title: string, kind: "Encoder" | "Classifier" | "LanguageModel" | "EncoderDecoder",
  *   sizes: Sizes, ends: [number, number], groups: Record<string, Abilities>, classes: string[], tokenizer: Vocabulary,
- *   shuffled: Record<string, number[]>, weightsSha256: string, tensors: Tensor[]}} Header */
+ *   shuffled: Record<string, number[]>, tensors: Tensor[]}} Header */
 /** The header of a model's file, its weights by name, and its tables, of which a run reads a few rows.
  * @typedef {Header & {ids: Map<string, number>, memory: Memory, weights: Record<string, Float32Array>,
  *   tables: Record<string, Stored>}} BrowserModel */

@@ -16,7 +16,7 @@ import { pack, packParts, pooled, specials } from "../wire/packets.js";
 /** @typedef {import("../compute/local_run.js").LocalRun & {ms: number}} LocalRun */
 /** @typedef {import("../compute/local_run.js").LocalSettings} LocalSettings */
 /** `template`: the header of a recorded answer of the model, of this text if there is one.
- * @typedef {{open(name: string, onProgress?: (share: number) => void): Promise<BrowserModel>,
+ * @typedef {{open(name: string): Promise<BrowserModel>,
  *   template(name: string, text?: string | null): Promise<Header>}} Models
  */
 
@@ -30,12 +30,11 @@ const MAX_RUNS = 4;
 /** The last runs by their settings. @type {Map<string, LocalRun>} */
 const runs = new Map();
 
-/** Answer a question of Maps. Throws an error with a sentence for what cannot be computed here; its `key` names the
+/** Answer a question of Maps: its route is maps or focus. Throws an error with a sentence for what cannot be computed here; its `key` names the
  * parameter.
  * @param {string} route @param {URLSearchParams} query @param {Models} models @returns {Promise<Uint8Array>}
  */
 export async function localAnswer(route, query, models) {
-  if (route !== "maps" && route !== "focus") throw new UserError(NOT_HERE);
   const name = query.get("model") ?? MODEL;
   const [model, template] = await Promise.all([models.open(name), models.template(name, query.get("s"))]);
   check(query, template);

@@ -80,7 +80,7 @@ function draw(name, text, share = null) {
   const size = facts.files[name].bytes;
   const isLoading = share !== null;
   const bar = ["progress", { max: "1", value: share ?? 0, "aria-label": titleOf(name), hidden: !isLoading }];
-  const press = { class: "strong", hidden: isLoading, onclick: () => take(name) };
+  const press = { hidden: isLoading, onclick: () => take(name) };
   render(
     offer,
     ["p", { role: "status" }, text],
