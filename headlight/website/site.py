@@ -20,12 +20,12 @@ from headlight.ui.sheet import Block
 from mha_core.errors import HeadlightError
 from mha_core.show.model_file import pack_model
 
-from .answers import LIGHT, MODELS, PICTURES, Answers
+from .answers import MODELS, PICTURES, VISIBLE_STEP, Answers
 from .packs import INDEX, write_packs
 
 FOLDER = "app"  # of everything but the pages
 ANSWERS, WEIGHTS = f"{FOLDER}/answers", f"{FOLDER}/models"
-START = 'uvx --from "headlight-attention[app,models]" headlight'  # the command that starts a server
+SERVER_COMMAND = 'uvx --from "headlight-attention[app,models]" headlight'  # the command that starts a server
 # nothing is loaded from elsewhere; the engine compiles a few hundred bytes of WebAssembly
 POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
@@ -45,7 +45,7 @@ _FILES = (
 _LICENSES = ("LICENSE", "LICENSE-APACHE", "LICENSE-CONTENT", "NOTICE")  # NOTICE: what is under which
 
 Sheets = Mapping[str, Callable[[bytes], dict[str, list[Block]]]]
-WORDS = ("lessons", "claims", "glossary")  # pages without a model
+TEXT_PAGES = ("lessons", "claims", "glossary")  # pages without a model
 
 
 @dataclass(frozen=True)
@@ -64,13 +64,13 @@ class Sources:
             listed = [{"key": key, "blocks": blocks} for key, blocks in self.sheets[name](raw).items()]
             return json.dumps(listed, ensure_ascii=False, separators=(",", ":")).encode()
 
-        def light(raw: bytes) -> bytes:
+        def visible_step(raw: bytes) -> bytes:
             """Return the traces with the numbers of the visible step, for a page that asks for no others."""
             # the packed bytes state the length of this header, so that the new value must be as long
             return self.first["shapes"](raw).replace(b'"cut":true', b'"cut":null', 1)
 
         sheets = {f"page.{pages.path(name)}": partial(to_json, name) for name in self.sheets}
-        return {**self.handlers, **sheets, LIGHT: light}
+        return {**self.handlers, **sheets, VISIBLE_STEP: visible_step}
 
 
 def record(answers: Answers, *, everything: bool) -> Iterator[str]:
@@ -87,7 +87,7 @@ def record(answers: Answers, *, everything: bool) -> Iterator[str]:
     answers.pack = "course"
     answers.ask("course")
     answers.pack = "words"
-    for route in ("search", *(f"page.{pages.path(name)}" for name in WORDS)):
+    for route in ("search", *(f"page.{pages.path(name)}" for name in TEXT_PAGES)):
         answers.ask(route)
     for lesson in course().lessons.values():
         yield f"the lesson “{lesson.title}”"
@@ -120,7 +120,7 @@ def build(sources: Sources, answers: Answers, models: Mapping[str, bytes]) -> di
         "version": version,
         "models": [[name, *available()[name]] for name in (MINILM, *MODELS)],
         "recorded": [[SMOLLM2, *available()[SMOLLM2]]],
-        "start": START,
+        "start": SERVER_COMMAND,
         "files": {name: {"file": f"models/{name}.bin", "bytes": len(content)} for name, content in models.items()},
         "answers": sorted(recorded),
     }

@@ -18,7 +18,7 @@ from headlight.lessons.schema import Lesson
 from headlight.picture.settings import Settings
 from headlight.registry import MINILM
 from headlight.ui.pages import PAGES, path
-from headlight.website.site import START
+from headlight.website.site import SERVER_COMMAND
 from mha_core import Run
 from pages.handlers import HANDLERS
 
@@ -165,7 +165,7 @@ def test_every_page_stands_below_a_path_and_leads_to_the_others(
         assert page.title() == f"{info.title} · Headlight"
         if name in NEED_A_SERVER:
             expect(page.get_by_role("heading", name="This page needs a server")).to_be_visible()
-            expect(page.locator("code").first).to_contain_text(START)
+            expect(page.locator("code").first).to_contain_text(SERVER_COMMAND)
         else:
             expect(page.locator(".view:visible").first).to_be_visible()
     with visitor.expect_page() as opened:

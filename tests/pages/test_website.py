@@ -28,7 +28,7 @@ from headlight.ui.pages import PAGES, path
 from headlight.website import answers, packs, site
 from headlight.website.questions import canonical, index_key
 from mha_core.errors import HeadlightError
-from pages.frame import recorded
+from pages.frame import recorded_sheet
 from pages.handlers import HANDLERS, SHEETS
 
 from .conftest import app_at, component, told_to
@@ -115,7 +115,7 @@ def test_the_recordings_answer_a_lesson_as_the_server_does(folder: Path) -> None
             assert (answer["picked"], answer["sentence"]) == (expected.picked, expected.sentence)
         route = answers.PICTURES[step.page]
         assert untimed(recordings.get(route, step.query) or b"") == untimed(HANDLERS[route](step.query.encode()))
-    for name in site.WORDS:
+    for name in site.TEXT_PAGES:
         sheets = json.loads(recordings.get(f"page.{path(name)}") or b"")
         assert [sheet["key"] for sheet in sheets] == [*SHEETS[name](b"")]
     assert recordings.get("maps", "s=what+nobody+recorded") is None
@@ -123,12 +123,12 @@ def test_the_recordings_answer_a_lesson_as_the_server_does(folder: Path) -> None
 
 def test_a_recorded_sheet_is_that_of_the_page() -> None:
     step = course().lessons["query-key-value"].steps[0]
-    note, *blocks = recorded.blocks("by_hand", "hand", step.query.encode())
+    note, *blocks = recorded_sheet.blocks("by_hand", "hand", step.query.encode())
     app = app_at("by_hand", **dict(parse_qsl(step.query))).run()
-    assert note["sentences"] == [recorded.NOTE]
+    assert note["sentences"] == [recorded_sheet.NOTE]
     assert blocks == told_to(component(app, "sheet", "hand"))["blocks"]
     with pytest.raises(HeadlightError, match="shows nothing"):
-        recorded.blocks("by_hand", "foot", step.query.encode())
+        recorded_sheet.blocks("by_hand", "foot", step.query.encode())
 
 
 def untimed(answer: bytes) -> list[object]:

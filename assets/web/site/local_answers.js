@@ -44,7 +44,7 @@ export async function localAnswer(route, query, models) {
   const settings = { ...plain, controls, off };
   const now = runOf(model, settings);
   const before = changed(controls, off).length ? runOf(model, plain) : null;
-  const at = placeOf(query, template, text, now);
+  const at = cursorOf(query, template, text, now);
   const focus = focusMessage({ model, template, settings, now, before, at, look: parseLook(query.get("look") ?? "") });
   return packParts(focus, ...(route === "maps" ? [packMaps(now, at.layer, digestOf(model, settings))] : []));
 }
@@ -94,11 +94,11 @@ function check(query, { layers, heads, positions, fixed }) {
 /** The cursor of the link; otherwise the head, and of this text the row, of the recorded picture.
  * @param {URLSearchParams} query @param {Header} template @param {string} text @param {LocalRun} run @returns {Spot}
  */
-function placeOf(query, template, text, { tokens, n, m }) {
+function cursorOf(query, template, text, { tokens, n, m }) {
   const at = parseAt(query.get("at") ?? String(template.defaults.at));
   if (at.row !== null && at.row < n) return { ...at, row: at.row, key: at.key !== null && at.key < m ? at.key : null };
-  const usual = template.next.length ? n - 1 : tokens.includes("it") ? tokens.indexOf("it") : Math.min(1, n - 1);
-  return { ...at, row: template.sentence === text ? template.row : usual, key: null };
+  const defaultRow = template.next.length ? n - 1 : tokens.includes("it") ? tokens.indexOf("it") : Math.min(1, n - 1);
+  return { ...at, row: template.sentence === text ? template.row : defaultRow, key: null };
 }
 
 /** The heads whose mean is displayed; null for a single one.

@@ -18,7 +18,7 @@ import { pageNow } from "../link/navigation.js";
 import { answer } from "./answers.js";
 import { facts, serverSheets } from "./facts.js";
 import { keepOffline } from "./offline.js";
-import { recorded } from "./recordings.js";
+import { findRecording } from "./recordings.js";
 import siteCss from "./site.css" with { type: "css" };
 
 /** @typedef {import("../frame/first.js").Open} Open */
@@ -82,7 +82,7 @@ async function show(open) {
   drawPickers(page.model && path in VIEWS ? facts.models : [], [], { machine: false, hub: false, page: path });
   drawShare({ page: path, address: location.href, kinds: [], start: "" });
   if (path in VIEWS) return showPicture(open);
-  const sheets = await recorded(`page.${path}`, new URLSearchParams(isAsked ? location.search : "")).then(
+  const sheets = await findRecording(`page.${path}`, new URLSearchParams(isAsked ? location.search : "")).then(
     (bytes) => (bytes ? JSON.parse(new TextDecoder().decode(bytes)) : serverSheets(page.title)),
     (/** @type {Error} */ { message }) => [{ key: "problem", blocks: [{ kind: "notices", sentences: [message] }] }],
   );
