@@ -1,6 +1,6 @@
 // A model's file (mha_core/show/model_file.py has its format): checked, and its weights made float32.
 
-import { Memory, roomFor } from "./memory.js";
+import { Arena, roomFor } from "./arena.js";
 
 const FORMAT = "headlight model ";
 const VERSION = "1";
@@ -17,7 +17,7 @@ const BLOCK = 96; // values of a block, which share a scale
  *   sizes: Sizes, ends: [number, number], groups: Record<string, Abilities>, classes: string[], tokenizer: Vocabulary,
  *   shuffled: Record<string, number[]>, tensors: Tensor[]}} Header */
 /** The header of a model's file, its weights by name, and its tables, of which a run reads a few rows.
- * @typedef {Header & {ids: Map<string, number>, memory: Memory, weights: Record<string, Float32Array>,
+ * @typedef {Header & {ids: Map<string, number>, arena: Arena, weights: Record<string, Float32Array>,
  *   tables: Record<string, StoredTensor>}} BrowserModel */
 
 /** Open the bytes of a model's file.
@@ -69,10 +69,10 @@ export class StoredTensor {
     this.bytes += 2 * this.length + this.length / 4;
   }
 
-  /** Read values, into a memory if given. @param {number} first @param {number} count @param {Memory} [memory] */
-  read(first, count, memory) {
+  /** Read values, into an arena if given. @param {number} first @param {number} count @param {Arena} [arena] */
+  read(first, count, arena) {
     const { floats, integers, bits } = this;
-    const values = memory ? memory.take(count) : new Float32Array(count);
+    const values = arena ? arena.allocate(count) : new Float32Array(count);
     if (!integers || !bits) values.set(floats.subarray(first, first + count));
     for (let at = 0; integers && bits && at < count; at++) {
       const place = first + at;
@@ -88,7 +88,7 @@ export class StoredTensor {
   }
 }
 
-/** Place the weights of a file in the memory in which they are multiplied, and its tables.
+/** Place the weights of a file in the arena in which they are multiplied, and its tables.
  * @param {Header} header @param {Uint8Array<ArrayBuffer>} body @param {boolean} wasm */
 function placeWeights({ tensors, sizes, tokenizer }, body, wasm) {
   let start = 0;
@@ -100,10 +100,10 @@ function placeWeights({ tensors, sizes, tokenizer }, body, wasm) {
   const isTable = (/** @type {string} */ name) => /^words\.|^random\.|table$/.test(name);
   const matrices = stored.filter(([name]) => !isTable(name));
   const length = matrices.reduce((sum, [, { length }]) => sum + roomFor(length), scratch(sizes));
-  const memory = new Memory(length, wasm);
+  const arena = new Arena(length, wasm);
   return {
-    memory,
-    weights: Object.fromEntries(matrices.map(([name, values]) => [name, values.read(0, values.length, memory)])),
+    arena,
+    weights: Object.fromEntries(matrices.map(([name, values]) => [name, values.read(0, values.length, arena)])),
     tables: Object.fromEntries(stored.filter(([name]) => isTable(name))),
     ids: new Map(tokenizer.vocabulary.map((token, id) => [token, id])),
   };
