@@ -92,9 +92,9 @@ def _recorded(page: str, key: str) -> Callable[[bytes], dict[str, list[Block]]]:
 
     def sheets(raw: bytes) -> dict[str, list[Block]]:
         """Return the sheet for a query."""
-        from pages.frame import recorded  # imports Streamlit
+        from pages.frame import recorded_sheet  # imports Streamlit
 
-        return {key: recorded.blocks(page, key, raw)}
+        return {key: recorded_sheet.blocks(page, key, raw)}
 
     return sheets
 

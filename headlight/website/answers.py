@@ -24,14 +24,14 @@ from .questions import canonical
 Pairs = list[tuple[str, str]]  # keys and values of a link
 Header = dict[str, Any]
 
-LIGHT = "light steps"  # a route of the site alone
+VISIBLE_STEP = "visible step"  # a route of the site alone
 PICTURES = {"explore": "maps", "compare": "pair", "masks": "masks", "shapes": "steps", "model_map": "architecture"}
-FORMS = ("by_hand", "implementations")  # pages of which a site shows the sheets that lessons ask about
+FORM_PAGES = ("by_hand", "implementations")  # pages of which a site shows the sheets that lessons ask about
 MODELS = ("who-rotary-1", "words-2layers-1", "words-1layer-1", "dates-sinusoidal-1", "brackets-learned-1")
 LOOK_WORDS = ("all", "mean", "meanall", "values", "words")  # of Maps, each computed by the server
 MAX_TOKENS = 10  # of an example with every head on Compare, beside the first
 # keys without effect on a run, on the tests under Compare's maps, on the exercises of Shapes
-_PLACE = ("at", "pin", "look", "view", "learn", "temp", "topk", "topp", "dice", "word")
+_CURSOR_KEYS = ("at", "pin", "look", "view", "learn", "temp", "topk", "topp", "dice", "word")
 _PAIR_KEYS = ("at", "word", "look", "order", "shuffle", "three", "kin", "mean", "learn", "s2", "model2", "at2")
 _OF_STEP = ("step", "f", "vs", "learn")
 
@@ -49,41 +49,43 @@ class Answers:
         self._handlers, self._models = handlers, models
         self._known: dict[str, bytes | None] = {}
 
-    def find(self, route: str, pairs: Iterable[tuple[str, str]], *, light: bool = False) -> tuple[str, bytes | None]:
+    def find(
+        self, route: str, pairs: Iterable[tuple[str, str]], *, visible_step: bool = False
+    ) -> tuple[str, bytes | None]:
         """Return a question in its canonical form and the answer, None if there is none."""
         question = canonical(route, urlencode(list(pairs)))
         if question not in self._known:
-            handler = self._handlers[LIGHT if light else route]
+            handler = self._handlers[VISIBLE_STEP if visible_step else route]
             try:
                 self._known[question] = handler(question.partition("?")[2].encode("ascii"))
             except HeadlightError:  # the site refuses it too
                 self._known[question] = None
         return question, self._known[question]
 
-    def ask(self, route: str, pairs: Iterable[tuple[str, str]] = (), *, light: bool = False) -> bytes | None:
+    def ask(self, route: str, pairs: Iterable[tuple[str, str]] = (), *, visible_step: bool = False) -> bytes | None:
         """Record the answer to a question and return it, None if there is none."""
-        question, answer = self.find(route, pairs, light=light)
+        question, answer = self.find(route, pairs, visible_step=visible_step)
         if answer is not None:  # traces are large, and lessons share them
             self.packs.setdefault("shapes" if route == "steps" else self.pack, {})[question] = answer
         return answer
 
-    def open(self, page: str, pairs: Pairs, *, light: bool = False) -> Header | None:
+    def open(self, page: str, pairs: Pairs, *, visible_step: bool = False) -> Header | None:
         """Record what a page asks for when it opens a link; return the header of its picture.
 
-        The `light` picture of Shapes has the numbers of the visible step alone.
+        With `visible_step`, the picture of Shapes has the numbers of that step alone.
         """
         route = PICTURES.get(page)
-        answer = self.ask(route, pairs, light=light) if route else None
+        answer = self.ask(route, pairs, visible_step=visible_step) if route else None
         if route is None or answer is None:
             return None
         header = _header(answer)
-        forms = _forms(pairs, header)
+        links = _equivalent_links(pairs, header)
         if page == "masks" and pairs:  # it writes its default mask into the link
-            forms.append(_replace_keys(pairs, mask=dict(pairs).get("mask", "none")))
-        for form in forms:
-            self.ask(route, form, light=light)
+            links.append(_replace_keys(pairs, mask=dict(pairs).get("mask", "none")))
+        for link in links:
+            self.ask(route, link, visible_step=visible_step)
             if page != "compare":  # its answer depends on the row
-                self.ask(route, _at_head(form), light=light)
+                self.ask(route, _at_head(link), visible_step=visible_step)
         return header
 
     def record_lesson(self, lesson: Lesson) -> None:
@@ -105,11 +107,11 @@ class Answers:
                     self._open_step(name, step, pairs)
 
     def _open_step(self, name: str, step: LessonStep, pairs: Pairs) -> Header | None:
-        header = self.open(step.page, pairs, light=step.picture == "panel lesson")
-        if step.page in FORMS:
+        header = self.open(step.page, pairs, visible_step=step.picture == "panel lesson")
+        if step.page in FORM_PAGES:
             self.ask(f"page.{path(step.page)}", pairs)
-        for form in _forms(pairs, header) if header else [pairs]:
-            self.ask("lesson", [*form, ("learn", name)])
+        for link in _equivalent_links(pairs, header) if header else [pairs]:
+            self.ask("lesson", [*link, ("learn", name)])
         return header
 
     def _record_step(self, name: str, step: LessonStep) -> None:
@@ -152,17 +154,17 @@ class Answers:
     def _record_view(self, pairs: Pairs, header: Header, view: str) -> None:
         """Record another view under the map of Maps, of each row where its answer depends on it alone."""
         name, _, state = view.partition(".")
-        run, row = _omit(pairs, *_PLACE), header["row"]
-        cursor = f"{row}" if header["key"] is None else f"{row}.{header['key']}"
+        run, row = _omit(pairs, *_CURSOR_KEYS), header["row"]
+        cell = f"{row}" if header["key"] is None else f"{row}.{header['key']}"
         if name == "heads":
             self.ask("overview", [*run, *([("view", "heads.random")] if "random" in state else [])])
         elif name == "flow":
             for measure in ("flow", "flow.norm"):
-                self.ask("flow", [*run, ("at", f"0.0.{cursor}"), ("view", measure)])
+                self.ask("flow", [*run, ("at", f"0.0.{cell}"), ("view", measure)])
         elif name == "cache":
             shift = [*state.split("."), "", ""][1]
-            place = f"{header['layer']}.{header['head']}.{cursor}"
-            self.ask("cache", [*run, ("at", place), ("view", f"cache..{shift}")])
+            cursor = f"{header['layer']}.{header['head']}.{cell}"
+            self.ask("cache", [*run, ("at", cursor), ("view", f"cache..{shift}")])
         elif name in ("residual", "lens"):
             _, answer = self.find("maps", pairs)
             for number, _ in enumerate(_header(answer, 1)["tokens"] if answer else ()):
@@ -214,10 +216,10 @@ class Answers:
                     self.ask("maps", _replace_keys(link, **change))
         elif page == "compare":
             is_short = len(header["tokens"]) <= MAX_TOKENS
-            usual = [(key, text) for key, text in header["defaults"].items() if key == "pos2" and text]
+            defaults = [(key, text) for key, text in header["defaults"].items() if key == "pos2" and text]
             for place in places if is_short or is_default else ():
                 self.ask("pair", place)
-                self.ask("pair", [*place, *usual])
+                self.ask("pair", [*place, *defaults])
             self._record_rows(pairs, header)
             for link in links:
                 self.ask("initial", link)
@@ -256,7 +258,7 @@ def _variant(step: LessonStep, variant: str) -> Pairs:
     return [*_omit(parse_qsl(step.query, True), *(key for key, _ in new)), *new]
 
 
-def _forms(pairs: Pairs, header: Header) -> list[Pairs]:
+def _equivalent_links(pairs: Pairs, header: Header) -> list[Pairs]:
     """Return a link as it is, and as its page writes it: without values that are the default there."""
     defaults = header["defaults"]
     return [pairs, [(key, text) for key, text in pairs if key == "at" or defaults.get(key) != text]]

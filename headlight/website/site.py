@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from functools import partial
 
 from headlight import ROOT
@@ -19,12 +20,12 @@ from headlight.ui.sheet import Block
 from mha_core.errors import HeadlightError
 from mha_core.show.model_file import pack_model
 
-from .answers import LIGHT, MODELS, PICTURES, Answers
+from .answers import MODELS, PICTURES, VISIBLE_STEP, Answers
 from .packs import INDEX, write_packs
 
 FOLDER = "app"  # of everything but the pages
 ANSWERS, WEIGHTS = f"{FOLDER}/answers", f"{FOLDER}/models"
-START = 'uvx --from "headlight-attention[app,models]" headlight'  # the command that starts a server
+SERVER_COMMAND = 'uvx --from "headlight-attention[app,models]" headlight'  # the command that starts a server
 # nothing is loaded from elsewhere; the engine compiles a few hundred bytes of WebAssembly
 POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
@@ -41,10 +42,10 @@ _FILES = (
     "lessons/lesson.css",
     web.TUTORIAL.name,
 )
-_LICENSES = ("LICENSE", "NOTICE")  # of the weights too
+_LICENSES = ("LICENSE", "LICENSE-APACHE", "LICENSE-CONTENT", "NOTICE")  # NOTICE: what is under which
 
 Sheets = Mapping[str, Callable[[bytes], dict[str, list[Block]]]]
-WORDS = ("lessons", "claims", "glossary")  # pages without a model
+TEXT_PAGES = ("lessons", "claims", "glossary")  # pages without a model
 
 
 @dataclass(frozen=True)
@@ -63,12 +64,13 @@ class Sources:
             listed = [{"key": key, "blocks": blocks} for key, blocks in self.sheets[name](raw).items()]
             return json.dumps(listed, ensure_ascii=False, separators=(",", ":")).encode()
 
-        def light(raw: bytes) -> bytes:
+        def visible_step(raw: bytes) -> bytes:
             """Return the traces with the numbers of the visible step, for a page that asks for no others."""
+            # the packed bytes state the length of this header, so that the new value must be as long
             return self.first["shapes"](raw).replace(b'"cut":true', b'"cut":null', 1)
 
         sheets = {f"page.{pages.path(name)}": partial(to_json, name) for name in self.sheets}
-        return {**self.handlers, **sheets, LIGHT: light}
+        return {**self.handlers, **sheets, VISIBLE_STEP: visible_step}
 
 
 def record(answers: Answers, *, everything: bool) -> Iterator[str]:
@@ -85,7 +87,7 @@ def record(answers: Answers, *, everything: bool) -> Iterator[str]:
     answers.pack = "course"
     answers.ask("course")
     answers.pack = "words"
-    for route in ("search", *(f"page.{pages.path(name)}" for name in WORDS)):
+    for route in ("search", *(f"page.{pages.path(name)}" for name in TEXT_PAGES)):
         answers.ask(route)
     for lesson in course().lessons.values():
         yield f"the lesson “{lesson.title}”"
@@ -110,7 +112,7 @@ def build(sources: Sources, answers: Answers, models: Mapping[str, bytes]) -> di
         **recorded,
         **weights,
         "sw.js": web.FILES["site/sw.js"],
-        **{name: (ROOT / name).read_bytes() for name in _LICENSES if (ROOT / name).is_file()},
+        **{name: (ROOT / name).read_bytes() for name in _LICENSES},
         ".nojekyll": b"",  # GitHub Pages serves the files as they are
     }
     version = web.version(files | _pages(sources, {}))
@@ -118,7 +120,7 @@ def build(sources: Sources, answers: Answers, models: Mapping[str, bytes]) -> di
         "version": version,
         "models": [[name, *available()[name]] for name in (MINILM, *MODELS)],
         "recorded": [[SMOLLM2, *available()[SMOLLM2]]],
-        "start": START,
+        "start": SERVER_COMMAND,
         "files": {name: {"file": f"models/{name}.bin", "bytes": len(content)} for name, content in models.items()},
         "answers": sorted(recorded),
     }
@@ -132,10 +134,10 @@ def build(sources: Sources, answers: Answers, models: Mapping[str, bytes]) -> di
 def first_lesson(files: Mapping[str, bytes]) -> int:
     """Return how many bytes a browser fetches until the first lesson shows."""
     lesson = next(iter(course().lessons.values()))
-    answers = (f"{ANSWERS}/{INDEX}", f"{ANSWERS}/course-", f"{ANSWERS}/{lesson.id}-")
+    answers = (f"{ANSWERS}/{INDEX}", *(f"{ANSWERS}/{name}-{'[0-9a-f]' * 8}.bin" for name in ("course", lesson.id)))
     app = [f"{FOLDER}/{name}" for name in _FILES if name != web.TUTORIAL.name]
-    beginnings = (_file(lesson.steps[0].page), *answers, *app, f"{FOLDER}/fonts/")
-    return sum(len(content) for name, content in files.items() if name.startswith(beginnings))
+    patterns = (_file(lesson.steps[0].page), *answers, *app, f"{FOLDER}/fonts/*")
+    return sum(len(content) for name, content in files.items() if any(fnmatch(name, pattern) for pattern in patterns))
 
 
 def _file(page: str) -> str:

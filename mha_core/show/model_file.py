@@ -1,9 +1,9 @@
 """A model as one file that assets/web/compute opens and runs in a browser: sizes, vocabulary and weights.
 
-The first line, `LINE` bytes long, has the format, the number of bytes behind it and their SHA-256. Then comes a message
-of `packing`: a JSON header, and the values of the tensors in its order, little endian. A tensor is float32, or, in a
-large model, "int18": of each `GROUP` values a float32 scale, then of each value an int16 and two bits, four values to a
-byte; the value is (4 · int16 + bits) · scale.
+The first line, `HEADER_BYTES` bytes long, has the format, the number of bytes behind it and their SHA-256. Then comes a
+message of `packing`: a JSON header, and the values of the tensors in its order, little endian. A tensor is float32, or,
+in a large model, "int18": of each `BLOCK` values a float32 scale, then of each value an int16 and two bits, four values
+to a byte; the value is (4 · int16 + bits) · scale.
 """
 
 from __future__ import annotations
@@ -25,12 +25,11 @@ if TYPE_CHECKING:
     from ..models.model import Model
 
 FORMAT = "headlight model 1"
-LINE = 128
-GROUP = 96  # a divisor of 384 and 1536, and a multiple of 4
+HEADER_BYTES = 128
+BLOCK = 96  # values with one scale (block-wise quantization); a divisor of 384 and 1536, and a multiple of 4
 MAX_INT18 = 2**17 - 1
 MAX_EXACT = 4 * 2**20  # bytes of a model whose weights stay float32
 KINDS = ("Encoder", "Classifier", "LanguageModel", "EncoderDecoder")
-NO_OPTIONS = {"batch", "steps"}  # what the browser's code cannot do
 
 
 def pack_model(model: Model, name: str, title: str = "") -> bytes:
@@ -55,7 +54,7 @@ def pack_model(model: Model, name: str, title: str = "") -> bytes:
     bodies: list[bytes] = []
     for part, tensor in tensors.items():
         # the positions of a text are added to all of its embeddings, so that their errors weigh more
-        is_float = exact or tensor.dim() < 2 or tensor.shape[-1] % GROUP or part == "position.table"
+        is_float = exact or tensor.dim() < 2 or tensor.shape[-1] % BLOCK or part == "position.table"
         entries.append({"name": part, "shape": list(tensor.shape), "type": "float32" if is_float else "int18"})
         bodies.append(tensor.contiguous().numpy().tobytes() if is_float else pack_int18(tensor))
     header = {
@@ -68,19 +67,18 @@ def pack_model(model: Model, name: str, title: str = "") -> bytes:
         "classes": list(model.history.start.classes) if model.history and model.history.start else [],
         "tokenizer": _tokenizer(model),
         "shuffled": {table: shuffled_rows(len(state[table])).tolist() for table in state if table.endswith("n.table")},
-        "weightsSha256": model.facts.get("sha256", ""),
         "tensors": entries,
     }
     content = pack(header, *bodies)
     line = f"{FORMAT} {len(content)} {hashlib.sha256(content).hexdigest()}"
-    return f"{line:<{LINE - 1}}\n".encode("ascii") + content
+    return f"{line:<{HEADER_BYTES - 1}}\n".encode("ascii") + content
 
 
 def pack_int18(values: Tensor) -> bytes:
-    """Pack float32 values, whose number is a multiple of `GROUP`, with an error of at most half a scale each."""
-    groups = values.double().view(-1, GROUP)
-    scales = (groups.abs().amax(dim=1, keepdim=True) / MAX_INT18).clamp(min=1e-30).float()
-    integers = (groups / scales.double()).round().clamp(-MAX_INT18, MAX_INT18).int().flatten()
+    """Pack float32 values, whose number is a multiple of `BLOCK`, with an error of at most half a scale each."""
+    blocks = values.double().view(-1, BLOCK)
+    scales = (blocks.abs().amax(dim=1, keepdim=True) / MAX_INT18).clamp(min=1e-30).float()
+    integers = (blocks / scales.double()).round().clamp(-MAX_INT18, MAX_INT18).int().flatten()
     bits = (integers & 3).view(-1, 4) << torch.tensor([0, 2, 4, 6], dtype=torch.int32)
     parts = scales, (integers >> 2).short(), bits.sum(dim=1).to(torch.uint8)
     return b"".join(part.numpy().tobytes() for part in parts)
@@ -96,8 +94,8 @@ def _tables(model: Model) -> dict[str, Tensor]:
 
 
 def _abilities(model: Model) -> dict[str, Any]:
-    """Return the options of a run and the built-in mask of one group."""
-    return {"can": sorted(model.can - NO_OPTIONS), "reasons": dict(model.reasons), "ownMask": model.own_mask}
+    """Return the built-in mask of one group, and why it lacks options."""
+    return {"reasons": dict(model.reasons), "ownMask": model.own_mask}
 
 
 def _tokenizer(model: Model) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from headlight.lessons.schema import Lesson
 from headlight.picture.settings import Settings
 from headlight.registry import MINILM
 from headlight.ui.pages import PAGES, path
-from headlight.website.site import START
+from headlight.website.site import SERVER_COMMAND
 from mha_core import Run
 from pages.handlers import HANDLERS
 
@@ -165,7 +165,7 @@ def test_every_page_stands_below_a_path_and_leads_to_the_others(
         assert page.title() == f"{info.title} · Headlight"
         if name in NEED_A_SERVER:
             expect(page.get_by_role("heading", name="This page needs a server")).to_be_visible()
-            expect(page.locator("code").first).to_contain_text(START)
+            expect(page.locator("code").first).to_contain_text(SERVER_COMMAND)
         else:
             expect(page.locator(".view:visible").first).to_be_visible()
     with visitor.expect_page() as opened:
@@ -190,6 +190,16 @@ def test_back_reload_and_a_link_that_is_passed_on_show_the_same(
     other = SiteLesson(visitor.new_page(), host.url)
     other.page.goto(tab.page.url)
     other.at(lesson, 2).has_its_curtain(lesson.steps[1])
+
+
+def test_a_page_whose_file_is_lost_does_not_say_that_it_needs_a_server(visitor: BrowserContext, host: Host) -> None:
+    visitor.add_init_script(NO_WORKER)
+    page = visitor.new_page()
+    page.route("**/answers/words-*.bin", lambda route: route.abort())
+    page.goto(f"{host.url}{address('glossary')}")
+    expect(page.locator(".notices:visible")).to_have_text("A file of this site cannot be reached; try again.")
+    expect(page.get_by_role("heading", name="This page needs a server")).to_have_count(0)
+    page.unroute_all()
 
 
 def test_after_the_first_visit_it_needs_no_network(opens: NewTab, host: Host, folder: Path) -> None:

@@ -179,12 +179,12 @@ def test_every_value_of_18_bits_is_within_half_a_step(minilm: Model, minilm_file
 
 def tensors(file: bytes) -> Iterator[tuple[str, Tensor]]:
     """Yield the tensors of a model's file, as its module describes it."""
-    content = file[model_file.LINE :]
+    content = file[model_file.HEADER_BYTES :]
     length = int.from_bytes(content[:4], "little")
     header, body = json.loads(content[4 : 4 + length]), bytearray(content[4 + length :])
     for entry in header["tensors"]:
         n = torch.Size(entry["shape"]).numel()
-        floats = n if entry["type"] == "float32" else n // model_file.GROUP
+        floats = n if entry["type"] == "float32" else n // model_file.BLOCK
         values = torch.frombuffer(body, dtype=torch.float32, count=floats)
         del body[:0]
         used = 4 * floats
@@ -192,7 +192,7 @@ def tensors(file: bytes) -> Iterator[tuple[str, Tensor]]:
             integers = torch.frombuffer(body, dtype=torch.int16, count=n, offset=used).int()
             bits = torch.frombuffer(body, dtype=torch.uint8, count=n // 4, offset=used + 2 * n).int()
             low = torch.stack([bits >> shift & 3 for shift in (0, 2, 4, 6)], dim=1).flatten()
-            values = ((4 * integers + low).view(-1, model_file.GROUP) * values[:, None]).flatten()
+            values = ((4 * integers + low).view(-1, model_file.BLOCK) * values[:, None]).flatten()
             used += 2 * n + n // 4
         yield entry["name"], values.view(entry["shape"]).clone()
         body = body[used:]

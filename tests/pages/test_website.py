@@ -30,7 +30,7 @@ from headlight.ui.pages import PAGES, path
 from headlight.website import answers, packs, site
 from headlight.website.questions import canonical, index_key
 from mha_core.errors import HeadlightError
-from pages.frame import recorded
+from pages.frame import recorded_sheet
 from pages.handlers import HANDLERS, SHEETS
 
 from .conftest import app_at, component, told_to
@@ -98,7 +98,7 @@ def test_a_page_for_each_address_loads_nothing_from_elsewhere(folder: Path) -> N
 def test_the_worker_knows_every_file(folder: Path) -> None:
     text = (folder / "files.js").read_text()
     listed = json.loads(text.removeprefix("self.headlightFiles = ").rstrip(";\n"))
-    aside = {"LICENSE", "NOTICE", ".nojekyll", "sw.js", "files.js"}
+    aside = {"LICENSE", "LICENSE-APACHE", "LICENSE-CONTENT", "NOTICE", ".nojekyll", "sw.js", "files.js"}
     assert names(folder) == {*listed["first"], *listed["rest"], *aside}
     page = (folder / "lessons.html").read_text("utf-8")
     facts = json.loads(re.search(r'id="headlight-site">(.*?)</script>', page)[1])  # type: ignore[index]
@@ -119,7 +119,7 @@ def test_the_recordings_answer_a_lesson_as_the_server_does(folder: Path) -> None
             assert (answer["picked"], answer["sentence"]) == (expected.picked, expected.sentence)
         route = answers.PICTURES[step.page]
         assert untimed(recordings.get(route, step.query) or b"") == untimed(HANDLERS[route](step.query.encode()))
-    for name in site.WORDS:
+    for name in site.TEXT_PAGES:
         sheets = json.loads(recordings.get(f"page.{path(name)}") or b"")
         assert [sheet["key"] for sheet in sheets] == [*SHEETS[name](b"")]
     assert recordings.get("maps", "s=what+nobody+recorded") is None
@@ -127,12 +127,12 @@ def test_the_recordings_answer_a_lesson_as_the_server_does(folder: Path) -> None
 
 def test_a_recorded_sheet_is_that_of_the_page() -> None:
     step = course().lessons["query-key-value"].steps[0]
-    note, *blocks = recorded.blocks("by_hand", "hand", step.query.encode())
+    note, *blocks = recorded_sheet.blocks("by_hand", "hand", step.query.encode())
     app = app_at("by_hand", **dict(parse_qsl(step.query))).run()
-    assert note["sentences"] == [recorded.NOTE]
+    assert note["sentences"] == [recorded_sheet.NOTE]
     assert blocks == told_to(component(app, "sheet", "hand"))["blocks"]
     with pytest.raises(HeadlightError, match="shows nothing"):
-        recorded.blocks("by_hand", "foot", step.query.encode())
+        recorded_sheet.blocks("by_hand", "foot", step.query.encode())
 
 
 def untimed(answer: bytes) -> list[object]:
@@ -165,6 +165,8 @@ def test_equal_sites_have_equal_bytes(folder: Path, tmp_path: Path) -> None:
 def test_the_first_lesson_needs_three_megabytes_at_most(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = {name: (folder / name).read_bytes() for name in names(folder)}
     first = site.first_lesson(files)
+    variants = site.first_lesson({f"{site.ANSWERS}/it-variants-01234567.bin": b"1"})
+    assert (variants, site.first_lesson({f"{site.ANSWERS}/it-01234567.bin": b"1"})) == (0, 1)
     assert len(files["app/app.js"]) + len(files["index.html"]) < first <= MAX_FIRST_BYTES
 
 

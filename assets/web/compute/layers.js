@@ -1,7 +1,7 @@
 // The layers of a model, as mha_core/models/block.py and mha_core/attention/fused.py have them.
 // Arrays are rows of tokens: x (i, c) has channel c of token i at `i * c + channel`.
 
-import { roomFor } from "./memory.js";
+import { roomFor } from "./arena.js";
 
 /** @typedef {import("./model_file.js").BrowserModel} BrowserModel */
 /** Options of a pass, for every layer; heads are "layer.head".
@@ -20,7 +20,7 @@ export function linear(model, name, x, n, y, first = 0) {
   const [weight, bias] = [model.weights[`${name}.weight`], model.weights[`${name}.bias`]];
   const depth = x.length / n;
   const sizes = { rows: n, columns: y.length / n, depth };
-  model.memory.product(x, weight.subarray(first * depth), bias?.subarray(first), y, sizes);
+  model.arena.matmul(x, weight.subarray(first * depth), bias?.subarray(first), y, sizes);
 }
 
 /** Norm each row to mean 0 and variance 1, times a weight, plus a bias (Ba et al. 2016); x and y may be the same.
@@ -87,16 +87,16 @@ function attend(model, { name, memory, m, switches }, layer, x, n, maps, out) {
   const { allow, position, temperature } = switches;
   const d = c / heads;
   const scale = 1 / Math.sqrt(d); // of q·k, which spreads like √d
-  const take = (/** @type {number} */ length) => model.memory.take(length);
+  const allocate = (/** @type {number} */ length) => model.arena.allocate(length);
   const prefix = `${name}.${layer}.attention`;
   // one product for q, k and v; in cross-attention the same rows of the same matrix, each with its own input
-  const q = take(n * (memory ? c : 3 * c));
-  const kv = memory ? take(m * 2 * c) : q.subarray(c);
+  const q = allocate(n * (memory ? c : 3 * c));
+  const kv = memory ? allocate(m * 2 * c) : q.subarray(c);
   const [qStride, stride] = memory ? [c, 2 * c] : [3 * c, 3 * c];
   linear(model, `${prefix}.qkv`, x, n, q);
   if (memory) linear(model, `${prefix}.qkv`, memory, m, kv, c);
   const padded = roomFor(m);
-  const [scores, values, mixed] = [take(n * padded), take(d * padded).fill(0), take(n * c)];
+  const [scores, values, mixed] = [allocate(n * padded), allocate(d * padded).fill(0), allocate(n * c)];
   for (let head = 0; head < heads; head++) {
     const first = head * d; // channel of the head
     for (let i = 0; i < n; i++) {
@@ -105,7 +105,7 @@ function attend(model, { name, memory, m, switches }, layer, x, n, maps, out) {
     }
     for (let j = 0; j < m; j++) position.rotate?.(kv, j * stride + first, j);
     const sizes = { rows: n, columns: m, depth: d, xStride: qStride, wStride: stride, yStride: padded };
-    model.memory.product(q.subarray(first), kv.subarray(first), undefined, scores, sizes);
+    model.arena.matmul(q.subarray(first), kv.subarray(first), undefined, scores, sizes);
     const plane = allow && allow.length > n * m ? head * n * m : 0;
     for (let i = 0; i < n; i++) {
       const row = scores.subarray(i * padded, i * padded + m);
@@ -122,7 +122,7 @@ function attend(model, { name, memory, m, switches }, layer, x, n, maps, out) {
       }
     }
     const part = mixed.subarray(first);
-    model.memory.product(scores, values, undefined, part, { rows: n, columns: d, depth: padded, yStride: c });
+    model.arena.matmul(scores, values, undefined, part, { rows: n, columns: d, depth: padded, yStride: c });
     if (switches.headsOff.has(`${layer}.${head}`)) for (let i = 0; i < n; i++) part.fill(0, i * c, i * c + d);
   }
   linear(model, `${prefix}.out`, mixed, n, out);
@@ -132,11 +132,11 @@ function attend(model, { name, memory, m, switches }, layer, x, n, maps, out) {
  * @param {BrowserModel} model @param {Part} part @param {number} layer @param {Float32Array} x (n, c), in and out
  * @param {Float32Array} maps gets the weights (h, n, m) */
 export function block(model, part, layer, x, maps) {
-  const { sizes, weights, memory } = model;
+  const { sizes, weights, arena } = model;
   const prefix = `${part.name}.${layer}`;
-  const mark = memory.used;
+  const mark = arena.used;
   const n = x.length / sizes.d_model;
-  const [input, output] = [memory.take(x.length), memory.take(x.length)];
+  const [input, output] = [arena.allocate(x.length), arena.allocate(x.length)];
   const norm = (/** @type {string} */ name, /** @type {Float32Array} */ y) => {
     if (`${prefix}.${name}.weight` in weights) layerNorm(model, `${prefix}.${name}`, x, n, y, sizes.eps);
     else if (y !== x) y.set(x);
@@ -152,7 +152,7 @@ export function block(model, part, layer, x, maps) {
     if (sizes.norm_after) norm("attention_norm", x);
     if (`${prefix}.feed_forward.1.weight` in weights) {
       norm("feed_forward.0", input);
-      const wide = memory.take(n * sizes.d_feed_forward);
+      const wide = arena.allocate(n * sizes.d_feed_forward);
       linear(model, `${prefix}.feed_forward.1`, input, n, wide);
       gelu(wide);
       linear(model, `${prefix}.feed_forward.3`, wide, n, output);
@@ -161,5 +161,5 @@ export function block(model, part, layer, x, maps) {
       norm("output_norm", x);
     }
   }
-  memory.used = mark;
+  arena.used = mark;
 }

@@ -2,7 +2,7 @@
 // embedding, queries and keys are rotated, or the scores get a bias.
 
 /** @typedef {import("./model_file.js").BrowserModel} BrowserModel */
-/** @typedef {import("./model_file.js").Stored} Stored */
+/** @typedef {import("./model_file.js").StoredTensor} StoredTensor */
 /** `vector` of token i; `rotate` the head of token i that begins at `start`; `bias` of a head's score of query i, whose
  * channels begin at `start`, and key j.
  * @typedef {{
@@ -44,7 +44,7 @@ export function encoding(model, name, table = "position.table") {
   throw new Error(`There are no positions “${kind}”; choose ${Object.keys(kinds).join(", ")}.`);
 }
 
-/** The amplitude of waves as large as the rows of a table: its root mean square times √2. @param {Stored} table */
+/** The amplitude of waves as large as the rows of a table: its root mean square times √2. @param {StoredTensor} table */
 function amplitudeOf(table) {
   const values = table.read(0, table.length);
   return Math.sqrt((2 * values.reduce((sum, value) => sum + value * value, 0)) / values.length);
@@ -61,7 +61,7 @@ function sinusoidal(c, amplitude) {
 }
 
 /** A vector for each position.
- * @param {Stored} table @param {number} factor @param {number[] | null} order @returns {Position} */
+ * @param {StoredTensor} table @param {number} factor @param {number[] | null} order @returns {Position} */
 function learned(table, factor = 1, order = null) {
   return { vector: (i) => table.row(order ? order[i] : i).map((value) => value * factor) };
 }
@@ -96,7 +96,7 @@ function alibi(heads) {
   return { bias: (head, i, j) => -slopes[head] * Math.abs(i - j) };
 }
 
-/** Raffel et al. 2020: a number for each head and bucket of distances. @param {Stored} table @returns {Position} */
+/** Raffel et al. 2020: a number for each head and bucket of distances. @param {StoredTensor} table @returns {Position} */
 function t5(table) {
   const side = T5_BUCKETS / 2;
   const exact = side / 2; // distances with a bucket of their own
@@ -110,7 +110,7 @@ function t5(table) {
   return { bias: (head, i, j) => rows[bucket(j - i)][head] };
 }
 
-/** Shaw et al. 2018: q / √d times a vector for each distance. @param {Stored} table @returns {Position} */
+/** Shaw et al. 2018: q / √d times a vector for each distance. @param {StoredTensor} table @returns {Position} */
 function shaw(table) {
   const rows = Array.from({ length: 2 * SHAW_DISTANCE + 1 }, (_, row) => table.row(row));
   return {

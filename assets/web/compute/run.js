@@ -30,12 +30,12 @@ const EPS = 1e-5; // of nn.LayerNorm, in the heads
  * @returns {Run}
  * @throws {Error} with a sentence, as `tokenize`, or about an option */
 export function computeRun(model, text, options = {}) {
-  const { kind, sizes, groups, memory } = model;
+  const { kind, sizes, groups, arena } = model;
   const group = options.group ?? Object.keys(groups)[0];
   if (!groups[group]) throw new Error(`${model.title} has no attention of the kind “${group}”.`);
   const source = tokenize(model, text);
   const isDecoder = kind === "EncoderDecoder" && group !== "encoder";
-  const mark = memory.used;
+  const mark = arena.used;
   try {
     const stack = () => ({ ...source, parts: [stackPart(model, group, source.ids.length, options)] });
     const { tokens, ids, ends, parts } = isDecoder ? decoderRows(model, source, group, options) : stack();
@@ -56,7 +56,7 @@ export function computeRun(model, text, options = {}) {
       classLogits: kind === "Classifier" ? classify(model, x) : null,
     };
   } finally {
-    memory.used = mark;
+    arena.used = mark;
   }
 }
 
@@ -101,9 +101,9 @@ function forward(model, ids, parts) {
 /** Return the first hidden state (n, c): embeddings of the tokens and positions, in MiniLM normed.
  * @param {BrowserModel} model @param {number[]} ids @param {import("./positions.js").Position} position */
 function embed(model, ids, position) {
-  const { sizes, tables, weights, memory, kind } = model;
+  const { sizes, tables, weights, arena, kind } = model;
   const c = sizes.d_model;
-  const x = memory.take(ids.length * c);
+  const x = arena.allocate(ids.length * c);
   ids.forEach((id, i) => {
     x.set(tables["words.weight"].row(id), i * c);
     for (const vector of [weights.segment, position.vector?.(i)]) {
@@ -118,7 +118,7 @@ function embed(model, ids, position) {
  * @param {BrowserModel} model @param {Float32Array} x (n, c) */
 function nextToken(model, x) {
   const { d_model: c, vocabulary } = model.sizes;
-  const [last, logits] = [c, vocabulary].map((length) => model.memory.take(length));
+  const [last, logits] = [c, vocabulary].map((length) => model.arena.allocate(length));
   const norm = model.kind === "EncoderDecoder" ? "out_norm" : "norm";
   layerNorm(model, norm, x.subarray(x.length - c), 1, last, EPS);
   linear(model, "out", last, 1, logits);
@@ -128,10 +128,10 @@ function nextToken(model, x) {
 /** Scores of the classes: the row of [CLS] or the mean, and two linear layers with ReLU.
  * @param {BrowserModel} model @param {Float32Array} x (n, c) */
 function classify(model, x) {
-  const { sizes, weights, memory, classes } = model;
+  const { sizes, weights, arena, classes } = model;
   const c = sizes.d_model;
   const [pooled, wide, logits] = [c, weights["connected.bias"].length, classes.length].map((length) =>
-    memory.take(length),
+    arena.allocate(length),
   );
   const rows = sizes.pooling === "mean" ? x.length / c : 1;
   pooled.fill(0);
@@ -150,9 +150,9 @@ function targetIds({ ids }, characters) {
 
 /** START and the greedy translation. @param {BrowserModel} model @param {Float32Array} encoded (m, c) */
 function translate(model, encoded) {
-  const [ids, mark] = [targetIds(model, []), model.memory.used];
+  const [ids, mark] = [targetIds(model, []), model.arena.used];
   while (ids.length < (model.sizes.target_len ?? 0)) {
-    model.memory.used = mark;
+    model.arena.used = mark;
     const { x } = forward(model, ids, decoderParts(model, ids.length, encoded));
     const logits = nextToken(model, x);
     const next = logits.indexOf(Math.max(...logits));

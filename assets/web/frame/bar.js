@@ -3,7 +3,7 @@
 
 import { addressOf, PAGES, pageNow } from "../link/navigation.js";
 import { makeOpener, makeSheet } from "./control_sheet.js";
-import { makeOrigin } from "./embedding.js";
+import { makeFullLink } from "./embedding.js";
 import { button, div, h, render, setAttribute, setAttributes, setText, span } from "../base/dom.js";
 import { lettersAct, switchLetters } from "../base/grid_keys.js";
 import { pickers } from "./pickers.js";
@@ -109,7 +109,7 @@ function make() {
     { id: ID },
     makeSkip(),
     makeLetters(),
-    makeOrigin(),
+    makeFullLink(),
     home,
     h("nav", { class: "groups", "aria-label": "Pages" }, ...groups),
     h("nav", { class: "tabs" }),

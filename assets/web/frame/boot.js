@@ -5,7 +5,7 @@
 {
   /** @type {any} */ (window).__streamlit = { BACKEND_BASE_URL: new URL("./", location.href).href };
   // Streamlit tells the page around it everything, even what is typed: it finds none here (embedding.js talks to it)
-  /** @type {any} */ (window).headlightHost = window.parent;
+  /** @type {any} */ (window).headlightParent = window.parent;
   if (window.parent !== window) /** @type {any} */ (window).parent = window;
   const stored = (/** @type {string} */ key) => {
     try {

@@ -1,22 +1,22 @@
 // In a frame of another site: with embed=1 a strip with the origin of the page in place of the bar, and the height of
-// the page for the host, if the server allows that site to frame it (headlight/server/framing.py).
+// the page for its parent, if the server allows that site to frame it (headlight/server/framing.py).
 
 import { h, setAttribute } from "../base/dom.js";
 import { omit, read } from "../link/link.js";
 import { MAIN } from "../link/navigation.js";
 
 const KEY = "embed"; // 1; Streamlit has a meaning of its own for "true"
-const PAUSE = 150; // ms without a change, after which the height is told
-const LEAST = 640; // pixels; the lowest window that views are laid out for while the host follows their height
-const LOWEST = 400; // pixels; less is a page that waits for its picture
+const PAUSE = 150; // ms without a change, after which the height is posted
+const MIN_LAYOUT_HEIGHT = 640; // pixels of the window that views are laid out for while the parent follows their height
+const MIN_HEIGHT = 400; // pixels; less is a page that waits for its picture
 
-const hostWindow = /** @type {any} */ (window).headlightHost ?? window.parent; // boot.js hides it from Streamlit
-export const isFramed = hostWindow !== window.self;
+const parentWindow = /** @type {any} */ (window).headlightParent ?? window.parent; // boot.js hides it from Streamlit
+export const isFramed = parentWindow !== window.self;
 const { dataset } = document.documentElement;
 if (new URLSearchParams(location.search).get(KEY) === "1") dataset.embed = "";
 
 /** The link to the whole page, in a tab of its own. */
-export function makeOrigin() {
+export function makeFullLink() {
   const link = h("a", { class: "origin", target: "_blank" }, "Headlight · open in full");
   const follow = () => {
     const query = omit(read(), KEY);
@@ -29,44 +29,44 @@ export function makeOrigin() {
 }
 
 /** The origin of the page around this one, "" if the browser does not tell it. */
-function hostOrigin() {
+function parentOrigin() {
   const [ancestor] = /** @type {any} */ (location).ancestorOrigins ?? [];
   return ancestor ?? (document.referrer && new URL(document.referrer).origin);
 }
 
 /** The origin that may hear of the height, "" without one. */
-function listener() {
+function targetOrigin() {
   const sites = JSON.parse(document.getElementById("headlight-framing")?.textContent ?? "[]");
-  const origin = isFramed ? hostOrigin() : "";
+  const origin = isFramed ? parentOrigin() : "";
   return sites.includes(origin) || sites.includes("*") ? origin : "";
 }
 
-const origin = listener();
+const target = targetOrigin();
 const latest = { height: 0, timer: 0 };
 
-/** Tell the host a height that has changed, once it rests. @param {Element} page */
-function tell(page) {
+/** Post a height that has changed to the parent, once it rests. @param {Element} page */
+function postHeight(page) {
   clearTimeout(latest.timer);
   latest.timer = setTimeout(() => {
-    if (document.getElementById("headlight-early")) return tell(page); // its picture is still on the way
+    if (document.getElementById("headlight-early")) return postHeight(page); // its picture is still on the way
     const { classList } = document.documentElement;
-    const least = classList.contains("learning") ? Number(dataset.height) : LOWEST; // a lesson fills its window
-    const height = Math.max(least, Math.ceil(page.getBoundingClientRect().height));
+    const minHeight = classList.contains("learning") ? Number(dataset.height) : MIN_HEIGHT; // a lesson fills its window
+    const height = Math.max(minHeight, Math.ceil(page.getBoundingClientRect().height));
     if (height === latest.height || classList.contains("projector")) return; // which fills the window too
     latest.height = height;
-    hostWindow.postMessage({ headlight: { height } }, origin);
+    parentWindow.postMessage({ headlight: { height } }, target);
   }, PAUSE);
 }
 
-const observer = new ResizeObserver(([{ target }]) => tell(target));
+const observer = new ResizeObserver(([{ target }]) => postHeight(target));
 
 /** Follow the height of the page that has just been mounted. */
 export function followHeight() {
-  const page = origin && document.querySelector(`${MAIN} > *`);
+  const page = target && document.querySelector(`${MAIN} > *`);
   if (!page) return;
   if (!dataset.height) {
     // a page that grew with its window would grow without end
-    dataset.height = `${Math.max(LEAST, innerHeight)}`;
+    dataset.height = `${Math.max(MIN_LAYOUT_HEIGHT, innerHeight)}`;
     document.body.style.setProperty("--window", `${dataset.height}px`);
   }
   observer.disconnect();

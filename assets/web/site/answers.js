@@ -1,7 +1,7 @@
 // Answers the requests of the views on a site without a server: from the recordings, then by the models of this
 // browser; everything else is refused with a sentence on what works here.
 
-import { recorded } from "./recordings.js";
+import { findRecording } from "./recordings.js";
 import { localAnswer } from "./local_answers.js";
 import { models } from "./models.js";
 import { facts, needsServer } from "./facts.js";
@@ -25,17 +25,17 @@ function reason(route) {
 /** A recorded answer; that of a head of Maps is part of the answer with all maps. @param {string} route
  * @param {URLSearchParams} params */
 async function find(route, params) {
-  const answer = await recorded(route, params);
+  const answer = await findRecording(route, params);
   if (answer || route !== "focus") return answer;
-  const whole = await recorded("maps", params);
+  const whole = await findRecording("maps", params);
   return whole && packParts(parts(whole)[0]);
 }
 
 /** The key of the text that has no answer here; "" if another value has none. @param {string} route @param {URLSearchParams} params */
 async function keyOf(route, params) {
   const pairs = [...params].filter(([key]) => ["model", "s"].includes(key));
-  const isUsual = await recorded(route, new URLSearchParams(pairs)).catch(() => null);
-  return params.has("s") && !isUsual ? "s" : "";
+  const isDefault = await findRecording(route, new URLSearchParams(pairs)).catch(() => null);
+  return params.has("s") && !isDefault ? "s" : "";
 }
 
 /** Answer a request of the data API. @param {string} path "api/maps?s=…" @param {RequestInit} [request] */

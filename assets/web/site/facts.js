@@ -12,8 +12,9 @@ import { pageAt } from "../link/navigation.js";
 /** @type {SiteFacts} */
 export const facts = JSON.parse(document.getElementById("headlight-site")?.textContent ?? "{}");
 
-/** What stands in place of a page that needs a server. @param {string} title of the page @returns {Block[]} */
-export const blocksOfServer = (title) => {
+/** What stands in place of a page that needs a server.
+ * @param {string} title of the page @returns {{key: string, blocks: Block[]}[]} */
+export const serverSheets = (title) => {
   const text = `${title} computes its pictures with Python. Start Headlight on your computer, and open the page there:`;
   const links = ["lessons", "claims", "", "compare", "masks", "shapes"].map((path) => [pageAt(path).title, path]);
   const blocks = [
@@ -22,7 +23,7 @@ export const blocksOfServer = (title) => {
     { kind: "text", text: "These pages work here:" },
     { kind: "links", links },
   ];
-  return [{ kind: "panel", heading: "This page needs a server", note: "", blocks }];
+  return [{ key: "server", blocks: [{ kind: "panel", heading: "This page needs a server", note: "", blocks }] }];
 };
 
 /** @param {string} what cannot be shown */

@@ -16,7 +16,7 @@ import { pack, packParts, pooled, specials } from "../wire/packets.js";
 /** @typedef {import("../compute/local_run.js").LocalRun & {ms: number}} LocalRun */
 /** @typedef {import("../compute/local_run.js").LocalSettings} LocalSettings */
 /** `template`: the header of a recorded answer of the model, of this text if there is one.
- * @typedef {{open(name: string, onProgress?: (share: number) => void): Promise<BrowserModel>,
+ * @typedef {{open(name: string): Promise<BrowserModel>,
  *   template(name: string, text?: string | null): Promise<Header>}} Models
  */
 
@@ -30,12 +30,11 @@ const MAX_RUNS = 4;
 /** The last runs by their settings. @type {Map<string, LocalRun>} */
 const runs = new Map();
 
-/** Answer a question of Maps. Throws an error with a sentence for what cannot be computed here; its `key` names the
+/** Answer a question of Maps: its route is maps or focus. Throws an error with a sentence for what cannot be computed here; its `key` names the
  * parameter.
  * @param {string} route @param {URLSearchParams} query @param {Models} models @returns {Promise<Uint8Array>}
  */
 export async function localAnswer(route, query, models) {
-  if (route !== "maps" && route !== "focus") throw new UserError(NOT_HERE);
   const name = query.get("model") ?? MODEL;
   const [model, template] = await Promise.all([models.open(name), models.template(name, query.get("s"))]);
   check(query, template);
@@ -45,7 +44,7 @@ export async function localAnswer(route, query, models) {
   const settings = { ...plain, controls, off };
   const now = runOf(model, settings);
   const before = changed(controls, off).length ? runOf(model, plain) : null;
-  const at = placeOf(query, template, text, now);
+  const at = cursorOf(query, template, text, now);
   const focus = focusMessage({ model, template, settings, now, before, at, look: parseLook(query.get("look") ?? "") });
   return packParts(focus, ...(route === "maps" ? [packMaps(now, at.layer, digestOf(model, settings))] : []));
 }
@@ -95,11 +94,11 @@ function check(query, { layers, heads, positions, fixed }) {
 /** The cursor of the link; otherwise the head, and of this text the row, of the recorded picture.
  * @param {URLSearchParams} query @param {Header} template @param {string} text @param {LocalRun} run @returns {Spot}
  */
-function placeOf(query, template, text, { tokens, n, m }) {
+function cursorOf(query, template, text, { tokens, n, m }) {
   const at = parseAt(query.get("at") ?? String(template.defaults.at));
   if (at.row !== null && at.row < n) return { ...at, row: at.row, key: at.key !== null && at.key < m ? at.key : null };
-  const usual = template.next.length ? n - 1 : tokens.includes("it") ? tokens.indexOf("it") : Math.min(1, n - 1);
-  return { ...at, row: template.sentence === text ? template.row : usual, key: null };
+  const defaultRow = template.next.length ? n - 1 : tokens.includes("it") ? tokens.indexOf("it") : Math.min(1, n - 1);
+  return { ...at, row: template.sentence === text ? template.row : defaultRow, key: null };
 }
 
 /** The heads whose mean is displayed; null for a single one.
@@ -115,34 +114,41 @@ function headsToAverage(look, at, run) {
   return visible.length ? visible : ofLayer;
 }
 
+/** The displayed map of a run, of one head or the mean of several, renormalised without hidden tokens; its forbidden
+ * cells; and `reading` of the header, null for the head as it is.
+ * @param {LocalRun} run @param {Spot} at @param {Look} look @param {[number, number][] | null} averaged heads
+ */
+function readingOf(run, at, look, averaged) {
+  const { tokens, keyTokens, n, m, ends, forbidden, masks } = run;
+  const hidden = look.renorm ? specials({ tokens, ends, columns: keyTokens }, look) : [0, 0];
+  const isHiding = hidden.some(Boolean);
+  const isReading = look.words || isHiding;
+  const map = averaged ? meanMap(run, averaged) : mapOf(run, at.layer, at.head).slice();
+  const hiddenShares = isHiding ? renormalise(map, /** @type {[number, number]} */ (hidden), m) : [];
+  const maskOf = (/** @type {number[]} */ [, head]) => masks[head] ?? masks[0];
+  const chosen = (averaged ?? [[at.layer, at.head]]).map(maskOf);
+  const union = () => forbiddenCells([chosen.reduce((any, mask) => any.map((cell, index) => cell | mask[index]))]);
+  const indices = (/** @type {number} */ length) => [...new Array(length).keys()];
+  const places = { rows: null, columns: null, rowOf: indices(n), columnOf: indices(m) };
+  return {
+    map,
+    forbidden: averaged || isReading ? union() : forbidden,
+    reading: isReading ? { ...places, sentence: look.words ? NO_WORDS : "", hiddenShares } : null,
+  };
+}
+
 /** The header, then the map in focus, and the same map before the changes.
  * @param {{model: BrowserModel, template: Header, settings: LocalSettings, now: LocalRun, before: LocalRun | null, at: Spot,
  *   look: Look}} view
  */
 function focusMessage({ model, template, settings, now, before, at, look }) {
-  const { tokens, keyTokens, n, m, layers, heads, weights, ends } = now;
+  const { tokens, n, m, layers, heads, weights } = now;
   const averaged = headsToAverage(look, at, now);
-  const hidden = /** @type {[number, number]} */ (
-    look.renorm ? specials({ tokens, ends, columns: keyTokens }, look) : [0, 0]
-  );
-  const isReading = look.words || hidden.some(Boolean);
-  let hiddenShares = /** @type {number[]} */ ([]);
-  const mapIn = (/** @type {LocalRun} */ run) => {
-    const map = averaged ? meanMap(run, averaged) : mapOf(run, at.layer, at.head).slice();
-    if (hidden.some(Boolean)) hiddenShares = renormalise(map, hidden, m);
-    return map;
-  };
-  const forbiddenIn = (/** @type {LocalRun} */ { forbidden, masks }) => {
-    if (!averaged && !isReading) return forbidden;
-    const chosen = (averaged ?? [[at.layer, at.head]]).map(([, head]) => masks[head] ?? masks[0]);
-    return forbiddenCells([chosen.reduce((any, mask) => any.map((cell, index) => cell | mask[index]))]);
-  };
-  const base = before && mapIn(before);
-  const map = mapIn(now);
+  const base = before && readingOf(before, at, look, averaged);
+  const { map, forbidden, reading } = readingOf(now, at, look, averaged);
   const focusMaximum = base
-    ? map.reduce((most, weight, index) => Math.max(most, Math.abs(weight - base[index])), 0)
+    ? map.reduce((most, weight, index) => Math.max(most, Math.abs(weight - base.map[index])), 0)
     : 0;
-  const indices = (/** @type {number} */ length) => [...new Array(length).keys()];
   const ablated = [...settings.off].filter((part) => /\.\d+$/.test(part)).length;
   const size = `${(weights.length / 1000).toFixed(0)} kB of maps · ${n} of at most ${model.sizes.max_len} tokens`;
   /** @type {Header} */
@@ -157,15 +163,9 @@ function focusMessage({ model, template, settings, now, before, at, look }) {
     notices: [NOTE, ...unknownNotes(tokens)],
     fixed: { lengths: NOT_HERE, ...template.fixed },
     label: labelOf(settings, tokens, template),
-    forbidden: forbiddenIn(now),
+    forbidden,
     mean: averaged && `The mean of ${counted(averaged.length, "head")}.`,
-    reading: isReading
-      ? {
-          ...{ rows: null, columns: null, rowOf: indices(n), columnOf: indices(m) },
-          sentence: look.words ? NO_WORDS : "",
-          hiddenShares,
-        }
-      : null,
+    reading,
     figures: [
       { value: `${ablated} of ${layers * heads}`, label: "ablated heads" },
       { value: worstRowSum(weights, m).toFixed(6), label: "row sum farthest from 1, over all rows of all maps" },
@@ -173,9 +173,9 @@ function focusMessage({ model, template, settings, now, before, at, look }) {
     status: `this browser · computed in ${now.ms.toFixed(1)} ms · ${size}`,
     kinds: Array.from({ length: layers }, () => []),
     effect: before && { ...largestChange(now, before), focusMaximum },
-    baseline: before && base && { forbidden: forbiddenIn(before), distances: rowDistances(base, map, m) },
+    baseline: base && { forbidden: base.forbidden, distances: rowDistances(base.map, map, m) },
   };
-  return pack(header, map, ...(base ? [base] : []));
+  return pack(header, map, ...(base ? [base.map] : []));
 }
 
 /** All maps; large ones of one layer, with thumbnails of all. @param {LocalRun} run @param {number} layer

@@ -9,7 +9,7 @@ import { baseOf, titleOf } from "../link/model_name.js";
 import { parts, unpack } from "../wire/packets.js";
 import { openModel } from "../compute/model_file.js";
 import { facts } from "./facts.js";
-import { recorded } from "./recordings.js";
+import { findRecording } from "./recordings.js";
 
 /** @typedef {import("../compute/model_file.js").BrowserModel} BrowserModel */
 
@@ -18,9 +18,9 @@ const KEPT = "It is loaded once and kept by this browser.";
 const NOT_KEPT = "This browser keeps no files of this page, so it is loaded again at the next visit.";
 
 /** Name -> the model. @type {Map<string, Promise<BrowserModel>>} */
-const opened = new Map();
+const promises = new Map();
 const offer = h("section", { id: "headlight-load", "aria-label": "Load the model" });
-const loaded = /** @type {Set<string>} */ (new Set());
+const ready = /** @type {Set<string>} */ (new Set());
 
 /** @param {string} name */
 export const isLarge = (name) => facts.files[name].bytes > LARGE;
@@ -51,15 +51,15 @@ async function read(response, onProgress) {
 async function load(name, onProgress) {
   const url = urlOf(facts.files[name].file);
   const cache = await storage();
-  const kept = await cache?.match(url);
-  const response = kept ?? (await fetch(url));
+  const stored = await cache?.match(url);
+  const response = stored ?? (await fetch(url));
   if (!response.ok) throw new UserError("The file of the model is not on this site.");
   const bytes = await read(response, onProgress);
   try {
     const model = await openModel(bytes);
     if (model.name !== name) throw new UserError(`The file has another model, “${model.title}”; load it again.`);
-    if (!kept && isLarge(name)) await cache?.put(url, new Response(bytes)).catch(() => {}); // no space
-    loaded.add(name);
+    if (!stored && isLarge(name)) await cache?.put(url, new Response(bytes)).catch(() => {}); // no space
+    ready.add(name);
     return model;
   } catch (error) {
     await cache?.delete(url); // of an older export
@@ -69,9 +69,9 @@ async function load(name, onProgress) {
 
 /** Open a model. @param {string} name @param {(done: number) => void} [onProgress] @returns {Promise<BrowserModel>} */
 export function open(name, onProgress = () => {}) {
-  const model = opened.get(name) ?? load(name, onProgress);
-  opened.set(name, model);
-  model.catch(() => opened.delete(name));
+  const model = promises.get(name) ?? load(name, onProgress);
+  promises.set(name, model);
+  model.catch(() => promises.delete(name));
   return model;
 }
 
@@ -80,7 +80,7 @@ function draw(name, text, share = null) {
   const size = facts.files[name].bytes;
   const isLoading = share !== null;
   const bar = ["progress", { max: "1", value: share ?? 0, "aria-label": titleOf(name), hidden: !isLoading }];
-  const press = { class: "strong", hidden: isLoading, onclick: () => take(name) };
+  const press = { hidden: isLoading, onclick: () => loadOffered(name) };
   render(
     offer,
     ["p", { role: "status" }, text],
@@ -91,7 +91,7 @@ function draw(name, text, share = null) {
 }
 
 /** Load a model that is offered, then ask the views again. @param {string} name */
-async function take(name) {
+async function loadOffered(name) {
   const size = facts.files[name].bytes;
   const show = (done) =>
     draw(name, `Loading ${titleOf(name)}: ${formatBytes(done)} of ${formatBytes(size)}.`, done / size);
@@ -101,8 +101,8 @@ async function take(name) {
     offer.remove();
     for (const view of views) /** @type {Partial<ApiView>} */ (view).follow?.();
   } catch (error) {
-    const lost = error instanceof TypeError; // the network's
-    draw(name, lost ? "The file of the model cannot be reached." : /** @type {Error} */ (error).message);
+    const isNetworkError = error instanceof TypeError;
+    draw(name, isNetworkError ? "The file of the model cannot be reached." : /** @type {Error} */ (error).message);
   }
 }
 
@@ -116,8 +116,8 @@ export const models = {
     if (!file) throw new UserError(`${title} shows its recorded sentences here. Start a server with ${facts.start}.`);
     const size = formatBytes(file.bytes);
     const cache = await storage();
-    if (!isLarge(name) || loaded.has(name) || (await cache?.match(urlOf(file.file)))) return open(name);
-    if (!opened.has(name))
+    if (!isLarge(name) || ready.has(name) || (await cache?.match(urlOf(file.file)))) return open(name);
+    if (!promises.has(name))
       draw(name, `${title} computes your own sentences and changes in this browser. ${cache ? KEPT : NOT_KEPT}`);
     throw new UserError(`This is computed here as soon as ${title} is loaded (${size}).`);
   },
@@ -127,7 +127,7 @@ export const models = {
     const query = new URLSearchParams(name === MODEL ? {} : { model: name });
     const ofText = new URLSearchParams(query);
     if (text !== null) ofText.set("s", text);
-    const answer = (await recorded("maps", ofText)) ?? (await recorded("maps", query));
+    const answer = (await findRecording("maps", ofText)) ?? (await findRecording("maps", query));
     if (!answer) throw new UserError(`There is no recorded picture of ${titleOf(name)} on this site.`);
     return unpack(parts(answer)[0]).header;
   },

@@ -16,7 +16,7 @@ const MAX_PACKS = 12; // unpacked ones in memory
 const packs = new Map();
 
 /** Fetch and unpack a file; some servers unpack it on the way. @param {string} name */
-async function unpacked(name) {
+async function fetchFile(name) {
   const lost = () => new UserError("A file of this site cannot be reached; try again.");
   const answer = await fetch(urlOf(`${FOLDER}/${name}`)).catch(() => null);
   if (!answer?.ok) throw lost();
@@ -28,18 +28,18 @@ async function unpacked(name) {
   return new Uint8Array(whole);
 }
 
-const index = once(async () => /** @type {Index} */ (JSON.parse(new TextDecoder().decode(await unpacked(INDEX)))));
+const index = once(async () => /** @type {Index} */ (JSON.parse(new TextDecoder().decode(await fetchFile(INDEX)))));
 
 /** A pack: a line of JSON with the places of its answers, then their bytes. @param {string} name @returns {Promise<Pack>} */
 async function load(name) {
-  const whole = await unpacked(name);
+  const whole = await fetchFile(name);
   const end = whole.indexOf(10);
   return { places: JSON.parse(new TextDecoder().decode(whole.subarray(0, end))), bytes: whole.subarray(end + 1) };
 }
 
-/** The forms of a question: while all heads are shown, a head has an answer without the kinds of the others.
+/** The queries with the same answer: while all heads are shown, a head has an answer without the kinds of the others.
  * @param {string} route @param {URLSearchParams} query */
-function formsOf(route, query) {
+function equivalentQueries(route, query) {
   const look = (query.get("look") ?? "").split("_");
   if (route !== "focus" || !look.includes("all")) return [query];
   const plain = new URLSearchParams(query);
@@ -49,10 +49,10 @@ function formsOf(route, query) {
 
 /** The bytes of a recorded answer, null if this question was not recorded. Throws a `UserError` for a missing file.
  * @param {string} route @param {URLSearchParams} query @returns {Promise<Uint8Array<ArrayBuffer> | null>} */
-export async function recorded(route, query) {
+export async function findRecording(route, query) {
   const { packs: names, keys, rules } = await index();
-  const forms = formsOf(route, query).map((form) => indexKey(canonical(route, form, rules)));
-  const key = forms.find((form) => form in keys) ?? "";
+  const candidates = equivalentQueries(route, query).map((equal) => indexKey(canonical(route, equal, rules)));
+  const key = candidates.find((candidate) => candidate in keys) ?? "";
   const name = names[keys[key]];
   if (!name) return null;
   const pack = packs.get(name) ?? load(name);

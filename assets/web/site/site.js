@@ -9,15 +9,16 @@ import { listenToFragments } from "../frame/landing.js";
 import { drawPickers } from "../frame/pickers.js";
 import { preparePrint } from "../frame/print.js";
 import { drawShare } from "../frame/share.js";
-import { div, fetchRoute, h, transport } from "../base/dom.js";
+import { div, h, transport } from "../base/dom.js";
 import { drawViews, views } from "../base/view_base.js";
 import { load } from "../lessons/course.js";
 import { drawLesson } from "../lessons/lesson.js";
 import { descriptions } from "../link/model_name.js";
 import { pageNow } from "../link/navigation.js";
 import { answer } from "./answers.js";
-import { facts, blocksOfServer } from "./facts.js";
+import { facts, serverSheets } from "./facts.js";
 import { keepOffline } from "./offline.js";
+import { findRecording } from "./recordings.js";
 import siteCss from "./site.css" with { type: "css" };
 
 /** @typedef {import("../frame/first.js").Open} Open */
@@ -48,7 +49,7 @@ function showPicture(open) {
   stage.append(place);
   const { Kind } = open(`${VIEWS[pageNow().path]}.js`).view;
   const view = new Kind(place.attachShadow({ mode: "open" }));
-  view.visit = "site"; // what a page asks only for a session
+  view.visit = "site"; // any name: without one a view does not request the panels beneath it
   const message = takeFirst();
   if (message) view.begin(message);
   else view.follow();
@@ -81,9 +82,10 @@ async function show(open) {
   drawPickers(page.model && path in VIEWS ? facts.models : [], [], { machine: false, hub: false, page: path });
   drawShare({ page: path, address: location.href, kinds: [], start: "" });
   if (path in VIEWS) return showPicture(open);
-  const sheets = await fetchRoute(`api/page.${path}${isAsked ? location.search : ""}`)
-    .then((response) => response.json())
-    .catch(() => [{ key: "server", blocks: blocksOfServer(page.title) }]);
+  const sheets = await findRecording(`page.${path}`, new URLSearchParams(isAsked ? location.search : "")).then(
+    (bytes) => (bytes ? JSON.parse(new TextDecoder().decode(bytes)) : serverSheets(page.title)),
+    (/** @type {Error} */ { message }) => [{ key: "problem", blocks: [{ kind: "notices", sentences: [message] }] }],
+  );
   if (address === now) showSheets(open, sheets);
 }
 

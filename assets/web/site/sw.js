@@ -9,8 +9,8 @@ worker.importScripts("./files.js");
 /** @type {{version: string, index: string, first: string[], rest: string[]}} first: what every page needs; rest: answers and models */
 const { version, index, first, rest } = worker.headlightFiles;
 const { scope } = worker.registration; // one origin may have several sites
-const OURS = `headlight ${scope} `;
-const [CACHE, MODELS] = [OURS + version, `${OURS}models`];
+const PREFIX = `headlight ${scope} `;
+const [CACHE, MODELS] = [PREFIX + version, `${PREFIX}models`];
 const INDEX = new URL(index, scope).href;
 const known = new Set([...first, ...rest].map((name) => new URL(name, scope).href));
 
@@ -25,7 +25,7 @@ const install = async () => {
 };
 
 const activate = async () => {
-  const names = (await caches.keys()).filter((name) => name.startsWith(OURS));
+  const names = (await caches.keys()).filter((name) => name.startsWith(PREFIX));
   await Promise.all(names.filter((name) => ![CACHE, MODELS].includes(name)).map((name) => caches.delete(name)));
   const models = await caches.open(MODELS);
   const old = (await models.keys()).filter(({ url }) => !known.has(url));
@@ -42,8 +42,8 @@ async function keep(names) {
 /** @param {string} address without a query @param {Request} request */
 async function answer(address, request) {
   for (const name of [CACHE, MODELS]) {
-    const kept = await (await caches.open(name)).match(address);
-    if (kept) return kept;
+    const response = await (await caches.open(name)).match(address);
+    if (response) return response;
   }
   return fetch(request);
 }

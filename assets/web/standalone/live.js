@@ -23,9 +23,9 @@ const SAVED =
   "This is the saved picture. The file carries the model: type your own words, choose or paint a mask, change positions or ablate heads, and this browser computes all maps, without a network.";
 const LEFT_OUT = "What Headlight’s server says beside the maps, such as kinds of heads and the next word, is left out.";
 const PAINT = "press or drag over cells of the map to block or allow them; a token’s label flips its row or column";
-const USUAL = MASKS.flatMap(({ numbers }) => numbers.map(([key, , usual]) => [key, String(usual)]));
+const NUMBERS = MASKS.flatMap(({ numbers }) => numbers.map(([key, , preset]) => [key, String(preset)]));
 /** @type {Record<string, string>} */
-const DEFAULTS = { ...Object.fromEntries(USUAL), mask: "none", rule: RULE, on: "none", pos: "as trained", t: "1" };
+const DEFAULTS = { ...Object.fromEntries(NUMBERS), mask: "none", rule: RULE, on: "none", pos: "as trained", t: "1" };
 
 class LiveRun extends Standalone {
   /** @param {HTMLElement} root @param {Uint8Array} bytes @param {import("../compute/model_file.js").BrowserModel} model */
@@ -34,15 +34,15 @@ class LiveRun extends Standalone {
     document.adoptedStyleSheets.unshift(choicesCss);
     this.kind += " live";
     this.model = model;
-    this.given = /** @type {import("../base/messages.js").LiveModel} */ (this.state.live);
-    this.ownMask = model.groups[this.given.group].ownMask;
-    const { off, ...controls } = this.given.controls;
+    this.live = /** @type {import("../base/messages.js").LiveModel} */ (this.state.live);
+    this.ownMask = model.groups[this.live.group].ownMask;
+    const { off, ...controls } = this.live.controls;
     const settings = { controls: /** @type {Controls} */ (controls), off: headsOf([off].flat()) };
     const { state, maps, floats } = this;
-    this.saved = { text: this.given.text, ...settings, state, maps, floats, isStale: false, problem: "" };
-    this.text = this.saved.text;
-    this.controls = this.saved.controls;
-    this.off = this.saved.off;
+    this.savedRun = { text: this.live.text, ...settings, state, maps, floats, isStale: false, problem: "" };
+    this.text = this.savedRun.text;
+    this.controls = this.savedRun.controls;
+    this.off = this.savedRun.off;
     this.isStale = false; // whether the maps are to be computed
     this.problem = ""; // why they cannot be
     this.mask = Object.assign(new MaskPaint(), { tool: "flip" });
@@ -55,7 +55,7 @@ class LiveRun extends Standalone {
     this.changer = new ControlChips(this, "Change the model");
     this.noticeList = notices();
     this.computed = h("p", { class: "computed", role: "status" });
-    this.back = button("back to the saved picture", () => this.edit(this.saved));
+    this.back = button("back to the saved picture", () => this.edit(this.savedRun));
     const paint = () => this.edit({ isPainting: !this.isPainting, isStale: this.isStale });
     this.brush = button("paint the mask", paint, { title: PAINT });
     this.scopes = choice("Heads to paint", SCOPES, (scope) => {
@@ -71,8 +71,8 @@ class LiveRun extends Standalone {
 
   /** The model that the controls change. */
   get picture() {
-    const { given, maps, ownMask } = this;
-    return { ...given, ownMask, layers: maps.layers, heads: maps.heads, defaults: DEFAULTS };
+    const { live, maps, ownMask } = this;
+    return { ...live, ownMask, layers: maps.layers, heads: maps.heads, defaults: DEFAULTS };
   }
 
   /** The painted cells, as in a link. */
@@ -121,12 +121,12 @@ class LiveRun extends Standalone {
 
   /** Compute all maps; while that is not possible, the last ones stay. */
   compute() {
-    const { model, text, controls, off, ownMask, given } = this;
+    const { model, text, controls, off, ownMask, live } = this;
     this.isStale = false;
     this.problem = text.trim() ? "" : "Type a sentence; until then the last maps stay.";
     if (this.problem) return;
     try {
-      const run = runUnder(model, { text, controls, off, group: given.group });
+      const run = runUnder(model, { text, controls, off, group: live.group });
       const { layers, heads, tokens, forbidden } = run;
       const changes = changed(controls, off, tokens).map((change) => change.text);
       const builtIn = ownMask === "none" ? [] : [`${ownMask} mask: built in`];
@@ -156,7 +156,7 @@ class LiveRun extends Standalone {
       painted && painted !== maps.n ? `The mask was painted for ${painted} tokens; only its rule applies.` : "";
     const notes = this.problem ? [this.problem] : [...unknownNotes(maps.tokens), misfit];
     fillNotices(this.noticeList, notes.filter(Boolean));
-    const isSaved = maps === this.saved.maps;
+    const isSaved = maps === this.savedRun.maps;
     const count = `${counted(maps.layers * maps.heads, "map")} of ${maps.n} × ${maps.keys.length} weights`;
     const sums = `the row sum farthest from 1 is ${worstRowSum(floats, maps.keys.length).toFixed(6)}`;
     setText(this.computed, isSaved ? SAVED : `${count}, computed in this browser; ${sums}. ${LEFT_OUT}`);
@@ -174,9 +174,9 @@ class LiveRun extends Standalone {
  * @param {HTMLElement} place @param {Uint8Array} bytes packed by mha_core/show/html.py @param {Uint8Array} model its file
  */
 export async function open(place, bytes, model) {
-  const opened = await openModel(model).catch((/** @type {Error} */ error) => error);
-  const view = opened instanceof Error ? new Standalone(place, bytes) : new LiveRun(place, bytes, opened);
-  if (opened instanceof Error)
-    view.top.append(h("p", { role: "alert" }, `${opened.message} Below is the recorded picture.`));
+  const result = await openModel(model).catch((/** @type {Error} */ error) => error);
+  const view = result instanceof Error ? new Standalone(place, bytes) : new LiveRun(place, bytes, result);
+  if (result instanceof Error)
+    view.top.append(h("p", { role: "alert" }, `${result.message} Below is the recorded picture.`));
   view.drawNow();
 }

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { PLAIN, RELAXED } from "../../../assets/web/compute/kernel.js";
-import { Memory, roomFor } from "../../../assets/web/compute/memory.js";
+import { Arena, roomFor } from "../../../assets/web/compute/arena.js";
 
 const SIZES = [
   { rows: 1, columns: 1, depth: 4 },
@@ -28,13 +28,13 @@ function fill(values) {
 function product(sizes, wasm, hasBias) {
   const { rows, columns, depth, xStride = depth, wStride = depth, yStride = columns } = sizes;
   const lengths = [rows * xStride, columns * wStride, columns, rows * yStride];
-  const memory = new Memory(
+  const arena = new Arena(
     lengths.reduce((sum, length) => sum + roomFor(length), 0),
     wasm,
   );
-  const [x, w, bias, y] = lengths.map((length) => fill(memory.take(length)));
-  assert.equal(memory.kernel !== null, wasm);
-  memory.product(x, w, hasBias ? bias : undefined, y, sizes);
+  const [x, w, bias, y] = lengths.map((length) => fill(arena.allocate(length)));
+  assert.equal(arena.kernel !== null, wasm);
+  arena.matmul(x, w, hasBias ? bias : undefined, y, sizes);
   return y.slice();
 }
 
@@ -58,7 +58,7 @@ test("both kernels are WebAssembly that this Node takes", () => {
   assert.notEqual(PLAIN, RELAXED);
 });
 
-test("where WebAssembly is refused, the product in JavaScript is taken", async () => {
+test("where WebAssembly is refused, the product in JavaScript is used", async () => {
   const { Module } = WebAssembly;
   WebAssembly.Module = /** @type {any} */ (
     class {
@@ -69,8 +69,8 @@ test("where WebAssembly is refused, the product in JavaScript is taken", async (
   );
   try {
     // a query in the name makes it a module of its own, which compiles its kernel again
-    const refused = await import("../../../assets/web/compute/memory.js?refused");
-    assert.equal(new refused.Memory(16).kernel, null);
+    const refused = await import("../../../assets/web/compute/arena.js?refused");
+    assert.equal(new refused.Arena(16).kernel, null);
   } finally {
     WebAssembly.Module = Module;
   }

@@ -1,4 +1,4 @@
-// The memory of a model's numbers, and the product of matrices in it, where nearly all of the time goes: WebAssembly
+// The arena of a model's numbers, and the product of matrices in it, where nearly all of the time goes: WebAssembly
 // (product.wat), or plain loops where the browser has none or the page's policy forbids it.
 
 import { PLAIN, RELAXED } from "./kernel.js";
@@ -7,9 +7,9 @@ import { PLAIN, RELAXED } from "./kernel.js";
  * @typedef {{rows: number, columns: number, depth: number} & {[stride in "xStride" | "wStride" | "yStride"]?: number}}
  *   Sizes */
 
-/** Memory of fixed size, from which arrays are taken one behind the other. */
-export class Memory {
-  /** @param {number} length in floats: the sum of `roomFor` of all that will be taken @param {boolean} wasm */
+/** Memory of fixed size, in which arrays are allocated one behind the other. */
+export class Arena {
+  /** @param {number} length in floats: the sum of `roomFor` of all that will be allocated @param {boolean} wasm */
   constructor(length, wasm = true) {
     this.used = 4; // the kernel takes address 0 for no array
     const bytes = 4 * (length + this.used);
@@ -25,18 +25,18 @@ export class Memory {
   }
 
   /** @param {number} length */
-  take(length) {
+  allocate(length) {
     const values = new Float32Array(this.buffer, 4 * this.used, length);
     this.used += roomFor(length);
     return values;
   }
 
-  /** Compute y = x wᵀ + bias: y (rows, columns), x (rows, depth), w (columns, depth); all of this memory.
+  /** Compute y = x wᵀ + bias: y (rows, columns), x (rows, depth), w (columns, depth); all in this arena.
    * @param {Float32Array} x @param {Float32Array} w @param {Float32Array | undefined} bias @param {Float32Array} y
    * @param {Sizes} sizes */
-  product(x, w, bias, y, { rows, columns, depth, xStride = depth, wStride = depth, yStride = columns }) {
+  matmul(x, w, bias, y, { rows, columns, depth, xStride = depth, wStride = depth, yStride = columns }) {
     if (!this.kernel || depth % 4)
-      return productInScript(x, w, bias, y, [rows, columns, depth, xStride, wStride, yStride]);
+      return matmulInScript(x, w, bias, y, [rows, columns, depth, xStride, wStride, yStride]);
     const addresses = [x.byteOffset, w.byteOffset, bias?.byteOffset ?? 0, y.byteOffset];
     this.kernel(...addresses, rows, columns, depth, 4 * xStride, 4 * wStride, 4 * yStride);
   }
@@ -47,7 +47,7 @@ export const roomFor = (length) => (length + 3) & ~3;
 
 /** The product in JavaScript. @param {Float32Array} x @param {Float32Array} w @param {Float32Array | undefined} bias
  * @param {Float32Array} y @param {number[]} sizes */
-function productInScript(x, w, bias, y, [rows, columns, depth, xStride, wStride, yStride]) {
+function matmulInScript(x, w, bias, y, [rows, columns, depth, xStride, wStride, yStride]) {
   for (let column = 0; column < columns; column++) {
     for (let row = 0; row < rows; row++) {
       const [xStart, wStart] = [row * xStride, column * wStride];
