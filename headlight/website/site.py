@@ -25,7 +25,7 @@ from .packs import INDEX, write_packs
 
 FOLDER = "app"  # of everything but the pages
 ANSWERS, WEIGHTS = f"{FOLDER}/answers", f"{FOLDER}/models"
-SERVER_COMMAND = 'uvx --from "headlight-attention[app,models]" headlight'  # the command that starts a server
+SERVER_COMMAND = "headlight"  # starts a server where Headlight is installed
 # nothing is loaded from elsewhere; the engine compiles a few hundred bytes of WebAssembly
 POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "

@@ -116,7 +116,9 @@ function shaw(table) {
   return {
     bias(_, i, j, q, start) {
       const row = rows[Math.max(-SHAW_DISTANCE, Math.min(SHAW_DISTANCE, j - i)) + SHAW_DISTANCE];
-      return row.reduce((sum, value, channel) => sum + value * q[start + channel], 0);
+      let sum = 0; // a loop, as it runs for every pair of tokens
+      for (let channel = 0; channel < row.length; channel++) sum += row[channel] * q[start + channel];
+      return sum;
     },
   };
 }

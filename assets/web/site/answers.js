@@ -16,9 +16,9 @@ function reason(route) {
   const { title } = pageNow();
   if (SILENT.includes(route)) return "";
   if (COMPUTED.includes(route))
-    return `This change needs the server. Without one, Maps computes any sentence of its models, with masks, positional encodings, ablated heads and temperature. Start a server with ${facts.start}.`;
+    return `This change needs the server. Without one, Maps computes any sentence of its models, with masks, positional encodings, ablated heads and temperature. A server starts with the command ${facts.start}, once Headlight is installed.`;
   if (["pair", "initial", "masks", "entry", "steps"].includes(route))
-    return `Without a server, ${title} shows its own examples only; Maps computes any sentence. Start a server with ${facts.start}.`;
+    return `Without a server, ${title} shows its own examples only; Maps computes any sentence. A server starts with the command ${facts.start}, once Headlight is installed.`;
   return needsServer("This part of the page");
 }
 

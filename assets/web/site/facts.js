@@ -15,7 +15,7 @@ export const facts = JSON.parse(document.getElementById("headlight-site")?.textC
 /** What stands in place of a page that needs a server.
  * @param {string} title of the page @returns {{key: string, blocks: Block[]}[]} */
 export const serverSheets = (title) => {
-  const text = `${title} computes its pictures with Python. Start Headlight on your computer, and open the page there:`;
+  const text = `${title} computes its pictures with Python. Install Headlight on your computer, start it, and open the page there:`;
   const links = ["lessons", "claims", "", "compare", "masks", "shapes"].map((path) => [pageAt(path).title, path]);
   const blocks = [
     { kind: "text", text },
@@ -27,4 +27,4 @@ export const serverSheets = (title) => {
 };
 
 /** @param {string} what cannot be shown */
-export const needsServer = (what) => `${what} needs a server, which ${facts.start} starts on your computer.`;
+export const needsServer = (what) => `${what} needs a server: install Headlight on your computer, and start it with the command ${facts.start}.`;

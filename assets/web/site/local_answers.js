@@ -109,8 +109,8 @@ function headsToAverage(look, at, run) {
   const all = headsOfRun(run);
   const ofLayer = all.filter(([layer]) => layer === at.layer);
   if (mean !== "meanseen") return mean === "mean" ? ofLayer : mean ? all : null;
-  if (look.solo) return all.filter((pair) => pair.join(".") === look.solo);
-  const visible = (look.all ? all : ofLayer).filter((pair) => !look.hidden.has(pair.join(".")));
+  const isVisible = (/** @type {string} */ head) => (look.solo ? head === look.solo : !look.hidden.has(head));
+  const visible = (look.solo || look.all ? all : ofLayer).filter((pair) => isVisible(pair.join(".")));
   return visible.length ? visible : ofLayer;
 }
 

@@ -55,6 +55,10 @@ async function load(name, onProgress) {
   const response = stored ?? (await fetch(url));
   if (!response.ok) throw new UserError("The file of the model is not on this site.");
   const bytes = await read(response, onProgress);
+  if (stored && bytes.length !== facts.files[name].bytes) {
+    await cache?.delete(url); // of an older export
+    return load(name, onProgress);
+  }
   try {
     const model = await openModel(bytes);
     if (model.name !== name) throw new UserError(`The file has another model, “${model.title}”; load it again.`);

@@ -43,7 +43,8 @@ async function keep(names) {
 async function answer(address, request) {
   for (const name of [CACHE, MODELS]) {
     const response = await (await caches.open(name)).match(address);
-    if (response) return response;
+    // a navigation refuses what a host redirected, as from x.html to x
+    if (response) return response.redirected ? new Response(response.body, { headers: response.headers }) : response;
   }
   return fetch(request);
 }
@@ -53,6 +54,7 @@ worker.addEventListener("activate", (/** @type {any} */ event) => event.waitUnti
 worker.addEventListener("message", (/** @type {any} */ event) => event.waitUntil(keep(event.data).catch(() => {})));
 worker.addEventListener("fetch", (/** @type {any} */ event) => {
   const { origin, pathname } = new URL(event.request.url);
-  const address = origin + pathname === scope ? INDEX : origin + pathname;
-  if (event.request.method === "GET" && known.has(address)) event.respondWith(answer(address, event.request));
+  const address = origin + pathname;
+  const file = address === scope ? INDEX : [address, `${address}.html`].find((url) => known.has(url));
+  if (event.request.method === "GET" && file) event.respondWith(answer(file, event.request));
 });
