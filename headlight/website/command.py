@@ -19,7 +19,7 @@ from headlight.server import framing
 from headlight.ui.numbers import count
 
 from . import site
-from .answers import MODELS, Answers
+from .recorder import MODELS, Recorder
 
 SPARE_BYTES = 10**6  # of the disk, beside the files
 
@@ -51,7 +51,7 @@ def write_site(args: Namespace) -> int:
         _load_models()
         pictures.is_timed = False
         sources = _sources()
-        answers = Answers(sources.routes(), (*MODELS, *([] if args.without_minilm else [MINILM])))
+        answers = Recorder(sources.routes(), (*MODELS, *([] if args.without_minilm else [MINILM])))
         _tell(
             f"Recording {count(lessons, 'lesson')}{'' if args.lesson else ' and the examples: a few minutes'} …",
             stays=True,

@@ -20,8 +20,8 @@ from headlight.ui.sheet import Block
 from mha_core.errors import HeadlightError
 from mha_core.show.model_file import pack_model
 
-from .answers import MODELS, PICTURES, VISIBLE_STEP, Answers
 from .packs import INDEX, write_packs
+from .recorder import MODELS, PICTURES, VISIBLE_STEP, Recorder
 
 FOLDER = "app"  # of everything but the pages
 ANSWERS, WEIGHTS = f"{FOLDER}/answers", f"{FOLDER}/models"
@@ -50,7 +50,7 @@ TEXT_PAGES = ("lessons", "claims", "glossary")  # pages without a model
 
 @dataclass(frozen=True)
 class Sources:
-    """Functions of the app’s pages: answers by route, first messages and sheets by page."""
+    """Functions of the app’s pages: handlers by route, first messages and sheets by page."""
 
     handlers: Handlers
     first: Handlers
@@ -73,25 +73,25 @@ class Sources:
         return {**self.handlers, **sheets, VISIBLE_STEP: visible_step}
 
 
-def record(answers: Answers, *, everything: bool) -> Iterator[str]:
+def record(recorder: Recorder, *, everything: bool) -> Iterator[str]:
     """Record all answers, with the example sentences if `everything` is; yield what is recorded next."""
     # the pages first, so that the traces of Shapes are those with all numbers
     for model in (MINILM, *MODELS) if everything else ():
-        for pack in answers.record_collection(model):
+        for pack in recorder.record_collection(model):
             yield f"the examples of {get_source(model).title}, {pack}"
-    answers.pack = "first"
+    recorder.pack = "first"
     for page in PICTURES:
-        answers.open(page, [])
+        recorder.open(page, [])
     for name in MODELS:  # a picture that the browser computes takes its texts from a recorded one
-        answers.open("explore", [("model", name)])
-    answers.pack = "course"
-    answers.ask("course")
-    answers.pack = "words"
+        recorder.open("explore", [("model", name)])
+    recorder.pack = "course"
+    recorder.record("course")
+    recorder.pack = "words"
     for route in ("search", *(f"page.{pages.path(name)}" for name in TEXT_PAGES)):
-        answers.ask(route)
+        recorder.record(route)
     for lesson in course().lessons.values():
         yield f"the lesson “{lesson.title}”"
-        answers.record_lesson(lesson)
+        recorder.record_lesson(lesson)
 
 
 def model_files(*, with_minilm: bool) -> Iterator[tuple[str, bytes]]:
@@ -101,9 +101,9 @@ def model_files(*, with_minilm: bool) -> Iterator[tuple[str, bytes]]:
         yield name, pack_model(model, name, get_source(name).title)
 
 
-def build(sources: Sources, answers: Answers, models: Mapping[str, bytes]) -> dict[str, bytes]:
+def build(sources: Sources, recorder: Recorder, models: Mapping[str, bytes]) -> dict[str, bytes]:
     """Return the files of a site by their paths."""
-    recorded = {f"{ANSWERS}/{name}": content for name, content in write_packs(answers.packs).items()}
+    recorded = {f"{ANSWERS}/{name}": content for name, content in write_packs(recorder.packs).items()}
     weights = {f"{WEIGHTS}/{name}.bin": content for name, content in models.items()}
     fonts = {f"{FOLDER}/fonts/{font.name}": font.read_bytes() for font in web.fonts()}
     files = {

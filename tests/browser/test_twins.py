@@ -21,7 +21,7 @@ from headlight.picture.traces import trace_layer
 from headlight.ui import numbers, packing
 from headlight.ui.palette import PALETTES
 from headlight.ui.web import PREFIX
-from headlight.website import questions as site_questions
+from headlight.website import requests as site_requests
 from mha_core import IMPLEMENTATIONS
 from mha_core.show.cells import write_cells
 from mha_core.show.packing import pack_focus
@@ -270,7 +270,7 @@ def test_numbers_read_alike_and_one_weight_has_one_value_in_every_spelling(modul
     assert written == [numbers.count(many, "key") for many in counts]
 
 
-# ---- the questions that a site has recorded: website/questions.py and questions.js
+# ---- the questions that a site has recorded: website/requests.py and requests.js
 
 LINK_KEYS = [*FIELDS, "v", "unknown"]
 LINK_TEXTS = st.sampled_from(
@@ -297,8 +297,8 @@ def test_the_links_of_all_lessons_have_the_same_form_and_key_in_both(modules: Mo
 
 
 def _compare_questions(modules: Modules, questions: list[tuple[str, str]]) -> None:
-    forms = [site_questions.canonical(*question) for question in questions]
-    rows = [{"route": route, "query": query, "rules": site_questions.RULES} for route, query in questions]
-    form = "m.canonical(row.route, new URLSearchParams(row.query), row.rules)"
-    assert modules.each("site/questions.js", rows, form) == forms
-    assert modules.each("site/questions.js", forms, "m.indexKey(row)") == list(map(site_questions.index_key, forms))
+    forms = [site_requests.canonical_request(*question) for question in questions]
+    rows = [{"route": route, "query": query, "rules": site_requests.RULES} for route, query in questions]
+    form = "m.canonicalRequest(row.route, new URLSearchParams(row.query), row.rules)"
+    assert modules.each("site/requests.js", rows, form) == forms
+    assert modules.each("site/requests.js", forms, "m.indexKey(row)") == list(map(site_requests.index_key, forms))

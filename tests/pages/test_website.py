@@ -27,8 +27,8 @@ from headlight.picture.query import Query
 from headlight.registry import MINILM
 from headlight.server import framing
 from headlight.ui.pages import PAGES, path
-from headlight.website import answers, packs, site
-from headlight.website.questions import canonical, index_key
+from headlight.website import packs, recorder, site
+from headlight.website.requests import canonical_request, index_key
 from mha_core.errors import HeadlightError
 from pages.frame import recorded_sheet
 from pages.handlers import HANDLERS, SHEETS
@@ -61,7 +61,7 @@ class Recordings:
         self.index = json.loads(gzip.decompress((self.folder / packs.INDEX).read_bytes()))
 
     def get(self, route: str, query: str = "") -> bytes | None:
-        key = index_key(canonical(route, query))
+        key = index_key(canonical_request(route, query))
         if key not in self.index["keys"]:
             return None
         whole = gzip.decompress((self.folder / self.index["packs"][self.index["keys"][key]]).read_bytes())
@@ -117,7 +117,7 @@ def test_the_recordings_answer_a_lesson_as_the_server_does(folder: Path) -> None
             answer = json.loads(recordings.get("lesson", f"{query}&learn=it.{number}") or b"")
             expected = verdict(step, Query(step.query.encode()))
             assert (answer["picked"], answer["sentence"]) == (expected.picked, expected.sentence)
-        route = answers.PICTURES[step.page]
+        route = recorder.PICTURES[step.page]
         assert untimed(recordings.get(route, step.query) or b"") == untimed(HANDLERS[route](step.query.encode()))
     for name in site.TEXT_PAGES:
         sheets = json.loads(recordings.get(f"page.{path(name)}") or b"")
@@ -252,5 +252,5 @@ def test_the_whole_site(tmp_path: Path) -> None:
     for lesson in course().lessons.values():
         for number, step in enumerate(lesson.steps, 1):
             assert recordings.get("lesson", f"{step.query}&learn={lesson.id}.{number}"), (lesson.id, number)
-            if step.page in answers.PICTURES:
-                assert recordings.get(answers.PICTURES[step.page], step.query), (lesson.id, number)
+            if step.page in recorder.PICTURES:
+                assert recordings.get(recorder.PICTURES[step.page], step.query), (lesson.id, number)

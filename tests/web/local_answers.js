@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { openModel } from "../../assets/web/compute/model_file.js";
-import { localAnswer } from "../../assets/web/site/local_answers.js";
+import { localResponse } from "../../assets/web/site/local_responses.js";
 
 const folder = process.argv[2];
 const { templates, questions } = JSON.parse(readFileSync(join(folder, "cases.json"), "utf8"));
@@ -20,7 +20,7 @@ const models = {
 const answers = [];
 for (const [route, query] of questions) {
   try {
-    const bytes = await localAnswer(route, new URLSearchParams(query), models);
+    const bytes = await localResponse(route, new URLSearchParams(query), models);
     answers.push(Buffer.from(bytes).toString("base64"));
   } catch (error) {
     const { message, key } = /** @type {Error & {key?: string}} */ (error);

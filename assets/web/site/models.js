@@ -110,7 +110,7 @@ async function loadOffered(name) {
   }
 }
 
-/** What local_answers.js computes with. */
+/** What local_responses.js computes with. */
 export const models = {
   /** Open a model, or offer it if it is large and not here. @param {string} link its name in links @returns {Promise<BrowserModel>} */
   async open(link) {
@@ -125,14 +125,14 @@ export const models = {
       draw(name, `${title} computes your own sentences and changes in this browser. ${cache ? KEPT : NOT_KEPT}`);
     throw new UserError(`This is computed here as soon as ${title} is loaded (${size}).`);
   },
-  /** The header of a recorded answer of Maps, if possible of this text. @param {string} name @param {string | null} [text]
+  /** The header of a recorded response of Maps, if possible of this text. @param {string} name @param {string | null} [text]
    * @returns {Promise<import("../base/messages.js").ExplorePicture>} */
   async template(name, text = null) {
     const query = new URLSearchParams(name === MODEL ? {} : { model: name });
     const ofText = new URLSearchParams(query);
     if (text !== null) ofText.set("s", text);
-    const answer = (await findRecording("maps", ofText)) ?? (await findRecording("maps", query));
-    if (!answer) throw new UserError(`There is no recorded picture of ${titleOf(name)} on this site.`);
-    return unpack(parts(answer)[0]).header;
+    const response = (await findRecording("maps", ofText)) ?? (await findRecording("maps", query));
+    if (!response) throw new UserError(`There is no recorded picture of ${titleOf(name)} on this site.`);
+    return unpack(parts(response)[0]).header;
   },
 };

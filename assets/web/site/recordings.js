@@ -1,15 +1,15 @@
-// The answers that `headlight export --site` recorded: files of many answers each, and an index of their questions.
-// headlight/website/packs.py writes them. An answer that nobody recorded is null.
+// The responses that `headlight export --site` recorded: files of many responses each, and an index of their requests.
+// headlight/website/packs.py writes them. A response that nobody recorded is null.
 
 import { once, urlOf, UserError } from "../base/dom.js";
-import { canonical, indexKey } from "./questions.js";
+import { canonicalRequest, indexKey } from "./requests.js";
 
 const FOLDER = "answers";
 const INDEX = "index.bin";
 const MAX_PACKS = 12; // unpacked ones in memory
 
-/** @typedef {{packs: string[], keys: Record<string, number>, rules: import("./questions.js").Rules}} Index */
-/** `places`: key of a question -> offset and length of each piece of its answer.
+/** @typedef {{packs: string[], keys: Record<string, number>, rules: import("./requests.js").Rules}} Index */
+/** `places`: key of a request -> offset and length of each piece of its response.
  * @typedef {{places: Record<string, number[]>, bytes: Uint8Array<ArrayBuffer>}} Pack */
 
 /** Name -> the pack, the newest last. @type {Map<string, Promise<Pack>>} */
@@ -18,9 +18,9 @@ const packs = new Map();
 /** Fetch and unpack a file; some servers unpack it on the way. @param {string} name */
 async function fetchFile(name) {
   const lost = () => new UserError("A file of this site cannot be reached; try again.");
-  const answer = await fetch(urlOf(`${FOLDER}/${name}`)).catch(() => null);
-  if (!answer?.ok) throw lost();
-  const bytes = new Uint8Array(await answer.arrayBuffer());
+  const response = await fetch(urlOf(`${FOLDER}/${name}`)).catch(() => null);
+  if (!response?.ok) throw lost();
+  const bytes = new Uint8Array(await response.arrayBuffer());
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   const whole = await new Response(stream).arrayBuffer().catch(() => null); // a file that is cut off
@@ -30,14 +30,14 @@ async function fetchFile(name) {
 
 const index = once(async () => /** @type {Index} */ (JSON.parse(new TextDecoder().decode(await fetchFile(INDEX)))));
 
-/** A pack: a line of JSON with the places of its answers, then their bytes. @param {string} name @returns {Promise<Pack>} */
+/** A pack: a line of JSON with the places of its responses, then their bytes. @param {string} name @returns {Promise<Pack>} */
 async function load(name) {
   const whole = await fetchFile(name);
   const end = whole.indexOf(10);
   return { places: JSON.parse(new TextDecoder().decode(whole.subarray(0, end))), bytes: whole.subarray(end + 1) };
 }
 
-/** The queries with the same answer: while all heads are shown, a head has an answer without the kinds of the others.
+/** The queries with the same response: while all heads are shown, a head has a response without the kinds of the others.
  * @param {string} route @param {URLSearchParams} query */
 function equivalentQueries(route, query) {
   const look = (query.get("look") ?? "").split("_");
@@ -47,11 +47,11 @@ function equivalentQueries(route, query) {
   return [query, plain];
 }
 
-/** The bytes of a recorded answer, null if this question was not recorded. Throws a `UserError` for a missing file.
+/** The bytes of a recorded response, null if this request was not recorded. Throws a `UserError` for a missing file.
  * @param {string} route @param {URLSearchParams} query @returns {Promise<Uint8Array<ArrayBuffer> | null>} */
 export async function findRecording(route, query) {
   const { packs: names, keys, rules } = await index();
-  const candidates = equivalentQueries(route, query).map((equal) => indexKey(canonical(route, equal, rules)));
+  const candidates = equivalentQueries(route, query).map((equal) => indexKey(canonicalRequest(route, equal, rules)));
   const key = candidates.find((candidate) => candidate in keys) ?? "";
   const name = names[keys[key]];
   if (!name) return null;

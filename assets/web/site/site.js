@@ -1,5 +1,5 @@
 // A site of static files: mounts the bar, the lesson and the view of each page without Streamlit. The requests of the
-// views are answered by answers.js.
+// views are answered by responses.js.
 
 import { drawBar, makeTitle } from "../frame/bar.js";
 import { followHeight } from "../frame/embedding.js";
@@ -15,7 +15,7 @@ import { load } from "../lessons/course.js";
 import { drawLesson } from "../lessons/lesson.js";
 import { descriptions } from "../link/model_name.js";
 import { pageNow } from "../link/navigation.js";
-import { answer } from "./answers.js";
+import { respond } from "./responses.js";
 import { facts, serverSheets } from "./facts.js";
 import { keepOffline } from "./offline.js";
 import { findRecording } from "./recordings.js";
@@ -92,7 +92,7 @@ async function show(open) {
 /** @param {Open} open */
 export async function begin(open) {
   const content = h("div", { "data-testid": "stMainBlockContainer" }, stage);
-  transport.send = answer;
+  transport.send = respond;
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, siteCss];
   document.body.append(h("main", { id: "stMain", "data-testid": "stMain", tabindex: "-1" }, content));
   for (const [name, title, , summary] of [...facts.models, ...facts.recorded])

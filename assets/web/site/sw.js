@@ -6,7 +6,7 @@
 const worker = self;
 worker.importScripts("./files.js");
 
-/** @type {{version: string, index: string, first: string[], rest: string[]}} first: what every page needs; rest: answers and models */
+/** @type {{version: string, index: string, first: string[], rest: string[]}} first: what every page needs; rest: recordings and models */
 const { version, index, first, rest } = worker.headlightFiles;
 const { scope } = worker.registration; // one origin may have several sites
 const PREFIX = `headlight ${scope} `;
@@ -40,7 +40,7 @@ async function keep(names) {
 }
 
 /** @param {string} address without a query @param {Request} request */
-async function answer(address, request) {
+async function respond(address, request) {
   for (const name of [CACHE, MODELS]) {
     const response = await (await caches.open(name)).match(address);
     // a navigation refuses what a host redirected, as from x.html to x
@@ -56,5 +56,5 @@ worker.addEventListener("fetch", (/** @type {any} */ event) => {
   const { origin, pathname } = new URL(event.request.url);
   const address = origin + pathname;
   const file = address === scope ? INDEX : [address, `${address}.html`].find((url) => known.has(url));
-  if (event.request.method === "GET" && file) event.respondWith(answer(file, event.request));
+  if (event.request.method === "GET" && file) event.respondWith(respond(file, event.request));
 });

@@ -1,6 +1,6 @@
-"""Answers to the questions of a site’s pages, found by following the links that the app offers.
+"""Responses to the requests of a site’s pages, found by following the links that the app offers.
 
-Every question is asked in its canonical form, so that one answer serves all its forms.
+Every request is made in its canonical form, so that one response serves all its forms.
 """
 
 import json
@@ -19,14 +19,14 @@ from headlight.ui.pages import path
 from mha_core.errors import HeadlightError
 
 from .packs import split
-from .questions import canonical
+from .requests import canonical_request
 
-Pairs = list[tuple[str, str]]  # keys and values of a link
+Parameters = list[tuple[str, str]]  # keys and values of a link
 Header = dict[str, Any]
 
 VISIBLE_STEP = "visible step"  # a route of the site alone
 PICTURES = {"explore": "maps", "compare": "pair", "masks": "masks", "shapes": "steps", "model_map": "architecture"}
-FORM_PAGES = ("by_hand", "implementations")  # pages of which a site shows the sheets that lessons ask about
+FORM_PAGES = ("by_hand", "implementations")  # pages of which a site shows the sheets that lessons link to
 MODELS = ("who-rotary-1", "words-2layers-1", "words-1layer-1", "dates-sinusoidal-1", "brackets-learned-1")
 LOOK_WORDS = ("all", "mean", "meanall", "values", "words")  # of Maps, each computed by the server
 MAX_TOKENS = 10  # of an example with every head on Compare, beside the first
@@ -36,56 +36,56 @@ _PAIR_KEYS = ("at", "word", "look", "order", "shuffle", "three", "kin", "mean", 
 _OF_STEP = ("step", "f", "vs", "learn")
 
 
-class Answers:
-    """The recorded answers by the name of their pack and their canonical question.
+class Recorder:
+    """The recorded responses by the name of their pack and their canonical request.
 
-    A question in several packs has the place of the first. `models` are those that the browser runs, `pack` is the
-    name of the pack for the next answers.
+    A request in several packs has the place of the first. `models` are those that the browser runs, `pack` is the
+    name of the pack for the next responses.
     """
 
     def __init__(self, handlers: Handlers, models: Collection[str]) -> None:
         self.pack = "course"
         self.packs: dict[str, dict[str, bytes]] = {self.pack: {}, **{name: {} for name in course().lessons}}
         self._handlers, self._models = handlers, models
-        self._known: dict[str, bytes | None] = {}
+        self._cache: dict[str, bytes | None] = {}
 
-    def find(
+    def respond(
         self, route: str, pairs: Iterable[tuple[str, str]], *, visible_step: bool = False
     ) -> tuple[str, bytes | None]:
-        """Return a question in its canonical form and the answer, None if there is none."""
-        question = canonical(route, urlencode(list(pairs)))
-        if question not in self._known:
+        """Return a request in its canonical form and the response, None if there is none."""
+        request = canonical_request(route, urlencode(list(pairs)))
+        if request not in self._cache:
             handler = self._handlers[VISIBLE_STEP if visible_step else route]
             try:
-                self._known[question] = handler(question.partition("?")[2].encode("ascii"))
+                self._cache[request] = handler(request.partition("?")[2].encode("ascii"))
             except HeadlightError:  # the site refuses it too
-                self._known[question] = None
-        return question, self._known[question]
+                self._cache[request] = None
+        return request, self._cache[request]
 
-    def ask(self, route: str, pairs: Iterable[tuple[str, str]] = (), *, visible_step: bool = False) -> bytes | None:
-        """Record the answer to a question and return it, None if there is none."""
-        question, answer = self.find(route, pairs, visible_step=visible_step)
-        if answer is not None:  # traces are large, and lessons share them
-            self.packs.setdefault("shapes" if route == "steps" else self.pack, {})[question] = answer
-        return answer
+    def record(self, route: str, pairs: Iterable[tuple[str, str]] = (), *, visible_step: bool = False) -> bytes | None:
+        """Record the response to a request and return it, None if there is none."""
+        request, response = self.respond(route, pairs, visible_step=visible_step)
+        if response is not None:  # traces are large, and lessons share them
+            self.packs.setdefault("shapes" if route == "steps" else self.pack, {})[request] = response
+        return response
 
-    def open(self, page: str, pairs: Pairs, *, visible_step: bool = False) -> Header | None:
-        """Record what a page asks for when it opens a link; return the header of its picture.
+    def open(self, page: str, pairs: Parameters, *, visible_step: bool = False) -> Header | None:
+        """Record what a page requests when it opens a link; return the header of its picture.
 
         With `visible_step`, the picture of Shapes has the numbers of that step alone.
         """
         route = PICTURES.get(page)
-        answer = self.ask(route, pairs, visible_step=visible_step) if route else None
-        if route is None or answer is None:
+        response = self.record(route, pairs, visible_step=visible_step) if route else None
+        if route is None or response is None:
             return None
-        header = _header(answer)
+        header = _header(response)
         links = _equivalent_links(pairs, header)
         if page == "masks" and pairs:  # it writes its default mask into the link
             links.append(_replace_keys(pairs, mask=dict(pairs).get("mask", "none")))
         for link in links:
-            self.ask(route, link, visible_step=visible_step)
-            if page != "compare":  # its answer depends on the row
-                self.ask(route, _at_head(link), visible_step=visible_step)
+            self.record(route, link, visible_step=visible_step)
+            if page != "compare":  # its response depends on the row
+                self.record(route, _at_head(link), visible_step=visible_step)
         return header
 
     def record_lesson(self, lesson: Lesson) -> None:
@@ -102,16 +102,16 @@ class Answers:
                 if step.page != "explore":
                     self._open_step(name, step, pairs)
                 elif dict(pairs).get("model", MINILM) in self._models:
-                    self.ask("lesson", [*pairs, ("learn", name)])  # the browser computes the picture
+                    self.record("lesson", [*pairs, ("learn", name)])  # the browser computes the picture
                 elif not _is_large(pairs):
                     self._open_step(name, step, pairs)
 
-    def _open_step(self, name: str, step: LessonStep, pairs: Pairs) -> Header | None:
+    def _open_step(self, name: str, step: LessonStep, pairs: Parameters) -> Header | None:
         header = self.open(step.page, pairs, visible_step=step.picture == "panel lesson")
         if step.page in FORM_PAGES:
-            self.ask(f"page.{path(step.page)}", pairs)
+            self.record(f"page.{path(step.page)}", pairs)
         for link in _equivalent_links(pairs, header) if header else [pairs]:
-            self.ask("lesson", [*link, ("learn", name)])
+            self.record("lesson", [*link, ("learn", name)])
         return header
 
     def _record_step(self, name: str, step: LessonStep) -> None:
@@ -123,52 +123,52 @@ class Answers:
             self._record_panels(step.page, pairs, header)
         if step.page == "explore":
             for telling in header["telling"]:
-                self.ask("maps", _at_head(_replace_keys(pairs, at=telling["cursor"])))
+                self.record("maps", _at_head(_replace_keys(pairs, at=telling["cursor"])))
         if step.picture == "panel vectors":
             self._record_rows(pairs, header)
 
-    def _record_rows(self, pairs: Pairs, header: Header) -> None:
+    def _record_rows(self, pairs: Parameters, header: Header) -> None:
         for row in range(len(header["sides"][0]["tokens"])):
-            self.ask("pair", _replace_keys(pairs, at=f"{header['layer']}.{header['head']}.{row}"))
+            self.record("pair", _replace_keys(pairs, at=f"{header['layer']}.{header['head']}.{row}"))
 
-    def _record_panels(self, page: str, pairs: Pairs, header: Header) -> None:
-        """Record what a page asks for beneath its picture."""
+    def _record_panels(self, page: str, pairs: Parameters, header: Header) -> None:
+        """Record what a page requests beneath its picture."""
         head, values = f"{header['layer']}.{header['head']}", dict(pairs)
         if page == "explore":
             self._record_view(pairs, header, values.get("view", ""))
         elif page == "masks":
-            self.ask("outcomes", pairs)
-            self.ask("outcomes", _replace_keys(pairs, mask=values.get("mask", "none")))
+            self.record("outcomes", pairs)
+            self.record("outcomes", _replace_keys(pairs, mask=values.get("mask", "none")))
         elif page == "shapes":
-            self.ask("reshape", _replace_keys(_omit(pairs, *_OF_STEP), at=head))
+            self.record("reshape", _replace_keys(_omit(pairs, *_OF_STEP), at=head))
         elif page == "compare":
             left = _omit(pairs, *_PAIR_KEYS, *(f"{key}2" for key in SIDE_KEYS))
-            self.ask(
+            self.record(
                 "shuffle", [*_omit(pairs, *_PAIR_KEYS), *(pair for pair in pairs if pair[0] in ("order", "shuffle"))]
             )
             if header["eachIsQuick"]:
-                self.ask("ablations", left)
+                self.record("ablations", left)
             if several := [pair for pair in pairs if pair[0] in ("three", "kin", "mean")]:
-                self.ask("encodings", [*left, *several, ("at", head)])
+                self.record("encodings", [*left, *several, ("at", head)])
 
-    def _record_view(self, pairs: Pairs, header: Header, view: str) -> None:
-        """Record another view under the map of Maps, of each row where its answer depends on it alone."""
+    def _record_view(self, pairs: Parameters, header: Header, view: str) -> None:
+        """Record another view under the map of Maps, of each row where its response depends on it alone."""
         name, _, state = view.partition(".")
         run, row = _omit(pairs, *_CURSOR_KEYS), header["row"]
         cell = f"{row}" if header["key"] is None else f"{row}.{header['key']}"
         if name == "heads":
-            self.ask("overview", [*run, *([("view", "heads.random")] if "random" in state else [])])
+            self.record("overview", [*run, *([("view", "heads.random")] if "random" in state else [])])
         elif name == "flow":
             for measure in ("flow", "flow.norm"):
-                self.ask("flow", [*run, ("at", f"0.0.{cell}"), ("view", measure)])
+                self.record("flow", [*run, ("at", f"0.0.{cell}"), ("view", measure)])
         elif name == "cache":
             shift = [*state.split("."), "", ""][1]
             cursor = f"{header['layer']}.{header['head']}.{cell}"
-            self.ask("cache", [*run, ("at", cursor), ("view", f"cache..{shift}")])
+            self.record("cache", [*run, ("at", cursor), ("view", f"cache..{shift}")])
         elif name in ("residual", "lens"):
-            _, answer = self.find("maps", pairs)
-            for number, _ in enumerate(_header(answer, 1)["tokens"] if answer else ()):
-                self.ask(name, [*run, ("at", f"0.0.{number}")])
+            _, response = self.respond("maps", pairs)
+            for number, _ in enumerate(_header(response, 1)["tokens"] if response else ()):
+                self.record(name, [*run, ("at", f"0.0.{number}")])
 
     def record_collection(self, model: str) -> Iterator[str]:
         """Record the example sentences of a model on all pages, with each head, mask and position that the app offers.
@@ -194,97 +194,99 @@ class Answers:
                     elif page != "model_map" or is_default:
                         self._record_offers(page, pairs, header, source.known_heads.get(text), is_default)
 
-    def _record_views(self, pairs: Pairs, header: Header) -> None:
+    def _record_views(self, pairs: Parameters, header: Header) -> None:
         for view in ("heads.", "heads.random", "flow"):
             self._record_view(pairs, header, view)
 
-    def _record_offers(self, page: str, pairs: Pairs, header: Header, cursor: str | None, is_default: bool) -> None:
+    def _record_offers(
+        self, page: str, pairs: Parameters, header: Header, cursor: str | None, is_default: bool
+    ) -> None:
         """Record what the controls of a page offer for an example; `cursor` is a head that is known for it."""
         layers, heads = (range(header[key]) for key in ("layers", "heads"))
         places = [_replace_keys(pairs, at=f"{layer}.{head}") for layer in layers for head in heads]
         links = [pairs, *([_replace_keys(pairs, at=cursor)] if cursor else [])]
         if page == "explore":
             for place in places:
-                self.ask("maps", place)
+                self.record("maps", place)
             self._record_views(pairs, header)
             for link in links:
                 for look in LOOK_WORDS:
-                    self.ask("focus", [*link, ("look", look)])
+                    self.record("focus", [*link, ("look", look)])
             at_default = _replace_keys(pairs, at=f"{header['layer']}.{header['head']}")
             for change in self._changes(pairs, header["positions"]):
                 for link in (*links, at_default):
-                    self.ask("maps", _replace_keys(link, **change))
+                    self.record("maps", _replace_keys(link, **change))
         elif page == "compare":
             is_short = len(header["tokens"]) <= MAX_TOKENS
             defaults = [(key, text) for key, text in header["defaults"].items() if key == "pos2" and text]
             for place in places if is_short or is_default else ():
-                self.ask("pair", place)
-                self.ask("pair", [*place, *defaults])
+                self.record("pair", place)
+                self.record("pair", [*place, *defaults])
             self._record_rows(pairs, header)
             for link in links:
-                self.ask("initial", link)
+                self.record("initial", link)
             for values in header["suggestions"].values():
                 self.open(page, parse_qsl(urlencode(values, doseq=True), True))
             for change in self._changes(pairs, header["sides"][1]["positions"]):
-                self.ask("pair", _replace_keys(pairs, **{f"{key}2": value for key, value in change.items()}))
+                self.record("pair", _replace_keys(pairs, **{f"{key}2": value for key, value in change.items()}))
         elif page == "masks":
             for link in links:
-                self.ask("entry", link)
+                self.record("entry", link)
                 for mask in self._changes(pairs, ()):
                     if self.open(page, _replace_keys(link, **mask)):
-                        self.ask("outcomes", _replace_keys(link, **mask))
+                        self.record("outcomes", _replace_keys(link, **mask))
         elif page == "shapes":
             head = f"{header['layer']}.{header['head']}"
             for lesson in header["lessons"]:
-                self.ask("reshape", [*pairs, ("lesson", lesson), ("at", head)])
-            self.ask("classes")
+                self.record("reshape", [*pairs, ("lesson", lesson), ("at", head)])
+            self.record("classes")
         else:
             for box in header["boxes"]:
                 for depth in FIELDS["depth"].choices:
-                    self.ask("architecture", [*pairs, ("box", box["name"]), ("depth", depth)])
+                    self.record("architecture", [*pairs, ("box", box["name"]), ("depth", depth)])
 
-    def _changes(self, pairs: Pairs, positions: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    def _changes(self, pairs: Parameters, positions: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
         """Return the masks that the gallery offers and the positions, as values of a link."""
-        _, answer = self.find("masks", [*pairs, ("mask", "none")])
-        cards = _header(answer)["cards"] if answer else []
+        _, response = self.respond("masks", [*pairs, ("mask", "none")])
+        cards = _header(response)["cards"] if response else []
         masks = [card["clicks"]["use"] for card in cards if card["clicks"] and card["name"] != "painted"]
         return [*masks, *({"pos": name} for name, _ in positions)]
 
 
-def _variant(step: LessonStep, variant: str) -> Pairs:
+def _variant(step: LessonStep, variant: str) -> Parameters:
     if words := parse_replacements(variant):
         return parse_qsl(replaced_link(step.query, words), True)
     new = parse_qsl(variant, True)
     return [*_omit(parse_qsl(step.query, True), *(key for key, _ in new)), *new]
 
 
-def _equivalent_links(pairs: Pairs, header: Header) -> list[Pairs]:
+def _equivalent_links(pairs: Parameters, header: Header) -> list[Parameters]:
     """Return a link as it is, and as its page writes it: without values that are the default there."""
     defaults = header["defaults"]
     return [pairs, [(key, text) for key, text in pairs if key == "at" or defaults.get(key) != text]]
 
 
-def _header(answer: bytes, part: int = 0) -> Header:
-    """Return the header of a part of an answer."""
-    message = split(answer)[1 + part]
+def _header(response: bytes, part: int = 0) -> Header:
+    """Return the header of a part of a response."""
+    message = split(response)[1 + part]
     (length,) = struct.unpack_from("<I", message)
     header: Header = json.loads(message[4 : 4 + length])
     return header
 
 
-def _at_head(pairs: Pairs) -> Pairs:
+def _at_head(pairs: Parameters) -> Parameters:
     """Return a link without the row and the key of its cursor."""
     return [(key, ".".join(text.split(".")[:2]) if key == "at" else text) for key, text in pairs]
 
 
-def _is_large(pairs: Pairs) -> bool:
+def _is_large(pairs: Parameters) -> bool:
     """Return whether a link is about the language model, whose pictures are large."""
     return ("model", SMOLLM2) in pairs
 
 
-def _omit(pairs: Pairs, *keys: str) -> Pairs:
+def _omit(pairs: Parameters, *keys: str) -> Parameters:
     return [pair for pair in pairs if pair[0] not in keys]
 
 
-def _replace_keys(pairs: Pairs, **values: str) -> Pairs:
+def _replace_keys(pairs: Parameters, **values: str) -> Parameters:
     return [*_omit(pairs, *values), *values.items()]

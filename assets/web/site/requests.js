@@ -1,12 +1,12 @@
-// The canonical form of a question to the data API and its key in the index of recordings, as
-// headlight/website/questions.py writes them. The tables come with the recordings.
+// The canonical form of a request to the data API and its key in the index of recordings, as
+// headlight/website/requests.py writes them. The tables come with the recordings.
 
 import { MODEL } from "../base/facts.js";
 
 /** @typedef {{defaults: Record<string, string | null>, ignored: Record<string, string[]>,
  *   explicit: Record<string, string[]>, display: string[], displayPrefixes: string[], computed: string[]}} Rules */
 
-/** The words of `look` that change the answer. @param {string} text @param {Rules} rules */
+/** The words of `look` that change the response. @param {string} text @param {Rules} rules */
 function readLook(text, { display, displayPrefixes, computed }) {
   const words = text.split("_");
   if (words.some((word) => computed.includes(word))) return text;
@@ -18,9 +18,9 @@ function readLook(text, { display, displayPrefixes, computed }) {
     .join("_");
 }
 
-/** The canonical form of a question: without keys that have no effect and values equal to the default, sorted.
+/** The canonical form of a request: without keys that have no effect and values equal to the default, sorted.
  * @param {string} route @param {URLSearchParams} query @param {Rules} rules */
-export function canonical(route, query, rules) {
+export function canonicalRequest(route, query, rules) {
   const ignored = rules.ignored[route] ?? rules.ignored[""];
   const isOther = query.getAll("model").some((name) => name !== MODEL);
   const explicit = [...(rules.explicit[route] ?? []), ...(isOther ? ["s"] : [])];
@@ -33,11 +33,11 @@ export function canonical(route, query, rules) {
   return `${route}?${texts.sort().join("&")}`;
 }
 
-/** The key of a canonical question in the index: 53 bits of cyrb53 in hexadecimal digits. @param {string} question */
-export function indexKey(question) {
+/** The key of a canonical request in the index: 53 bits of cyrb53 in hexadecimal digits. @param {string} request */
+export function indexKey(request) {
   let [h1, h2] = [0xdeadbeef, 0x41c6ce57];
-  for (let at = 0; at < question.length; at += 1) {
-    const code = question.charCodeAt(at);
+  for (let at = 0; at < request.length; at += 1) {
+    const code = request.charCodeAt(at);
     h1 = Math.imul(h1 ^ code, 2654435761);
     h2 = Math.imul(h2 ^ code, 1597334677);
   }

@@ -1,4 +1,4 @@
-// Answers of the routes of Maps that this browser computes itself, in the format of pages/explore/handlers.py. What only
+// Responses of the routes of Maps that this browser computes itself, in the format of pages/explore/handlers.py. What only
 // Python's side can say is left out.
 
 import { UserError } from "../base/dom.js";
@@ -15,7 +15,7 @@ import { pack, packParts, pooled, specials } from "../wire/packets.js";
 /** @typedef {import("../compute/model_file.js").BrowserModel} BrowserModel */
 /** @typedef {import("../compute/local_run.js").LocalRun & {ms: number}} LocalRun */
 /** @typedef {import("../compute/local_run.js").LocalSettings} LocalSettings */
-/** `template`: the header of a recorded answer of the model, of this text if there is one.
+/** `template`: the header of a recorded response of the model, of this text if there is one.
  * @typedef {{open(name: string): Promise<BrowserModel>,
  *   template(name: string, text?: string | null): Promise<Header>}} Models
  */
@@ -30,11 +30,11 @@ const MAX_RUNS = 4;
 /** The last runs by their settings. @type {Map<string, LocalRun>} */
 const runs = new Map();
 
-/** Answer a question of Maps: its route is maps or focus. Throws an error with a sentence for what cannot be computed here; its `key` names the
- * parameter.
+/** Respond to a request of Maps, of the route maps or focus. Throws an error with a sentence for what cannot be computed
+ * here; its `key` names the parameter.
  * @param {string} route @param {URLSearchParams} query @param {Models} models @returns {Promise<Uint8Array>}
  */
-export async function localAnswer(route, query, models) {
+export async function localResponse(route, query, models) {
   const name = query.get("model") ?? MODEL;
   const [model, template] = await Promise.all([models.open(name), models.template(name, query.get("s"))]);
   check(query, template);

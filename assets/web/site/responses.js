@@ -1,8 +1,8 @@
-// Answers the requests of the views on a site without a server: from the recordings, then by the models of this
+// Responds to the requests of the views on a site without a server: from the recordings, then by the models of this
 // browser; everything else is refused with a sentence on what works here.
 
 import { findRecording } from "./recordings.js";
-import { localAnswer } from "./local_answers.js";
+import { localResponse } from "./local_responses.js";
 import { models } from "./models.js";
 import { facts, needsServer } from "./facts.js";
 import { pageNow } from "../link/navigation.js";
@@ -11,7 +11,7 @@ import { packParts, parts } from "../wire/packets.js";
 const COMPUTED = ["maps", "focus"]; // the routes of Maps
 const SILENT = ["qr"]; // what nothing on the page waits for
 
-/** Why this question has no answer here. @param {string} route */
+/** Why this request has no response here. @param {string} route */
 function reason(route) {
   const { title } = pageNow();
   if (SILENT.includes(route)) return "";
@@ -22,24 +22,24 @@ function reason(route) {
   return needsServer("This part of the page");
 }
 
-/** A recorded answer; that of a head of Maps is part of the answer with all maps. @param {string} route
+/** A recorded response; that of a head of Maps is part of the response with all maps. @param {string} route
  * @param {URLSearchParams} params */
 async function find(route, params) {
-  const answer = await findRecording(route, params);
-  if (answer || route !== "focus") return answer;
+  const response = await findRecording(route, params);
+  if (response || route !== "focus") return response;
   const whole = await findRecording("maps", params);
   return whole && packParts(parts(whole)[0]);
 }
 
-/** The key of the text that has no answer here; "" if another value has none. @param {string} route @param {URLSearchParams} params */
+/** The key of the text that has no response here; "" if another value has none. @param {string} route @param {URLSearchParams} params */
 async function keyOf(route, params) {
   const pairs = [...params].filter(([key]) => ["model", "s"].includes(key));
   const isDefault = await findRecording(route, new URLSearchParams(pairs)).catch(() => null);
   return params.has("s") && !isDefault ? "s" : "";
 }
 
-/** Answer a request of the data API. @param {string} path "api/maps?s=…" @param {RequestInit} [request] */
-export async function answer(path, request) {
+/** Respond to a request of the data API. @param {string} path "api/maps?s=…" @param {RequestInit} [request] */
+export async function respond(path, request) {
   const [route, query = ""] = path.replace("api/", "").split(/\?(.*)/s);
   const params = new URLSearchParams(query);
   let sentence = reason(route);
@@ -47,7 +47,7 @@ export async function answer(path, request) {
   let bytes = /** @type {Uint8Array | null} */ (null);
   try {
     bytes = await find(route, params);
-    if (!bytes && COMPUTED.includes(route)) bytes = await localAnswer(route, params, models);
+    if (!bytes && COMPUTED.includes(route)) bytes = await localResponse(route, params, models);
   } catch (error) {
     const { message, key: unusable = null } = /** @type {Error & {key?: string}} */ (error);
     [sentence, key] = [message, unusable];

@@ -1,7 +1,7 @@
-"""The canonical form of a question to the data API, under which `headlight export --site` records its answer.
+"""The canonical form of a request to the data API, under which `headlight export --site` records its response.
 
-Keys without effect on the answer and values equal to the default are left out. The browser builds the same form
-(assets/web/site/questions.js) with the tables of `RULES`, which are part of the recordings.
+Keys without effect on the response and values equal to the default are left out. The browser builds the same form
+(assets/web/site/requests.js) with the tables of `RULES`, which are part of the recordings.
 """
 
 from collections import Counter
@@ -12,8 +12,8 @@ from headlight.link.fields import FIELDS
 from headlight.picture.link_query import to_param
 from headlight.registry import MINILM
 
-_SITE = ("dev", "big")  # without effect on any answer, as a site has one device
-# route -> keys without effect on its answer; "" for all other routes
+_SITE = ("dev", "big")  # without effect on any response, as a site has one device
+# route -> keys without effect on its response; "" for all other routes
 IGNORED: Final[dict[str, tuple[str, ...]]] = {
     "": ("learn", *_SITE),
     **dict.fromkeys(("maps", "focus"), ("learn", "view", *_SITE)),
@@ -41,8 +41,8 @@ RULES = {
 _MASK = 2**32 - 1
 
 
-def canonical(route: str, query: str) -> str:
-    """Return the canonical form of a question, in ASCII."""
+def canonical_request(route: str, query: str) -> str:
+    """Return the canonical form of a request, in ASCII."""
     pairs = [(key, _read_look(text) if key == "look" else text) for key, text in parse_qsl(query, True)]
     counts, ignored = Counter(key for key, _ in pairs), IGNORED.get(route, IGNORED[""])
     is_other = any(key == "model" and text != MINILM for key, text in pairs)
@@ -57,7 +57,7 @@ def canonical(route: str, query: str) -> str:
 
 
 def _read_look(text: str) -> str:
-    """Return the words of `look` that change the answer."""
+    """Return the words of `look` that change the response."""
     words = text.split("_")
     if {*words} & {*COMPUTED}:
         return text
@@ -69,13 +69,13 @@ def _encode(text: str) -> str:
     return quote(text, safe="!'()*-._~", errors="replace")
 
 
-def index_key(question: str) -> str:
-    """Return the key of a canonical question in the index: 53 bits of cyrb53 in hexadecimal digits.
+def index_key(request: str) -> str:
+    """Return the key of a canonical request in the index: 53 bits of cyrb53 in hexadecimal digits.
 
     The browser's own SHA-256 is missing on pages without HTTPS, and is asynchronous.
     """
     h1, h2 = 0xDEADBEEF, 0x41C6CE57
-    for code in question.encode("ascii"):
+    for code in request.encode("ascii"):
         h1, h2 = _multiply(h1 ^ code, 2654435761), _multiply(h2 ^ code, 1597334677)
     h1 = _multiply(h1 ^ (h1 >> 16), 2246822507) ^ _multiply(h2 ^ (h2 >> 13), 3266489909)
     h2 = _multiply(h2 ^ (h2 >> 16), 2246822507) ^ _multiply(h1 ^ (h1 >> 13), 3266489909)
