@@ -101,7 +101,7 @@ def standalone(
     live: LiveModel | None = None,
     model: bytes = b"",
 ) -> str:
-    """Return a run as the text of an HTML file, at most 60 kB and 1.5 bytes per weight without `live`.
+    """Return a run as an HTML file, without `live` at most 60 kB and 1.5 bytes per weight.
 
     Write it as UTF-8. All maps are stored as one byte per weight, and in float32 as many as fit that size in the worst
     case of compression: the head in focus first, then those of its layer, then the others.
