@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlencode
 
-from playwright.sync_api import Browser, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from tests.bench.serving import Server, options, quantiles, serve
 from tests.bench.visitors import sentence
@@ -188,6 +188,7 @@ def prepared(tab: Tab, name: str, tokens: int) -> tuple[str, Callable[[], object
     opener = view.locator(f".switch[data-key={CONTROLS[name]}]").last
     if opener.get_attribute("aria-expanded") != "true":
         opener.click()
+        expect(opener).to_have_attribute("aria-expanded", "true")  # before that the panel before may still be visible
     panel = view.locator(".settings:visible").last
     if name == "temperature":
         slider = panel.get_by_role("slider")
