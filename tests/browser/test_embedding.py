@@ -41,8 +41,8 @@ MAXIMISED = 'id="resourceobject" style="width: 100%; height: 640px"'  # Moodle's
 FILE_CONTENT = 'id="file_content" style="width:100%; height: 400px; float:left;"'  # Canvas's External URL
 IN_FULL = r'link => link.href === location.href.replace(/embed=1&?/, "").replace(/[?&]$/, "")'
 HEAR = """if (window === top) {
-  window.heard = [];
-  addEventListener("message", ({ origin, data }) => window.heard.push([origin, data]));
+  window.received = [];
+  addEventListener("message", ({ origin, data }) => window.received.push([origin, data]));
 }"""
 NO_STORAGE = """for (const name of ["localStorage", "sessionStorage"]) if (window !== top)
   Object.defineProperty(window, name, { get() { throw new DOMException("refused", "SecurityError"); } });"""
@@ -134,7 +134,7 @@ def framed(host: Host, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ser
 
 @pytest.fixture
 def tab(browser: Browser) -> Iterator[Page]:
-    """A page that notes what it hears."""
+    """A page that keeps the messages it receives."""
     context = browser.new_context(**OPTIONS | {"viewport": {"width": 1000, "height": 800}})
     context.add_init_script(HEAR)
     yield context.new_page()
@@ -142,10 +142,10 @@ def tab(browser: Browser) -> Iterator[Page]:
 
 
 def heights(page: Page, server: Server) -> list[int]:
-    """The heights that the page around has heard; nothing else may be said, and nothing twice."""
-    heard: list[tuple[str, Any]] = page.evaluate("heard")
-    numbers = [data["headlight"]["height"] for _, data in heard]
-    assert [list(one) for one in heard] == [[server.url, {"headlight": {"height": number}}] for number in numbers]
+    """The heights that the page around has received; no other message, and none twice."""
+    received: list[tuple[str, Any]] = page.evaluate("received")
+    numbers = [data["headlight"]["height"] for _, data in received]
+    assert [list(one) for one in received] == [[server.url, {"headlight": {"height": number}}] for number in numbers]
     assert all(first != second for first, second in itertools.pairwise(numbers)), "once for each change"
     return numbers
 
@@ -158,10 +158,10 @@ def test_recipe_of_each_tool_shows_the_page_in_use(tool: str, host: Host, framed
     watch = Watch(tab, framed.url)
     frame = host.show(tab, html.replace(WRITTEN, framed.url))
     act(KINDS.get(name, Beside)(cast(Page, frame), framed.url).settled())
-    tab.wait_for_function("heard.length > 0")
+    tab.wait_for_function("received.length > 0")
     assert heights(tab, framed)
     if tool == "plain":
-        tab.wait_for_function("document.querySelector('iframe').offsetHeight === heard.at(-1)[1].headlight.height")
+        tab.wait_for_function("document.querySelector('iframe').offsetHeight === received.at(-1)[1].headlight.height")
         frame.wait_for_function("() => document.querySelector('[data-testid=stMain]').scrollHeight <= innerHeight")
     link = frame.get_by_role("link", name="Headlight · open in full")
     assert link.evaluate(IN_FULL)
@@ -183,15 +183,17 @@ def test_frame_stays_empty_without_the_flag_in_other_sites_and_around_rooms(
     ):
         frame = host.show(tab, f'<iframe src="{url}"></iframe>', at)
         assert frame.url == BLOCKED, (url, at)
-        assert tab.evaluate("heard") == []
+        assert tab.evaluate("received") == []
     for address in ("/room", "/handout", f"{web.PREFIX}/frame/boot.js", f"{web.API}/maps", HEALTH):
         assert fetch(framed.url + address)[1]["x-frame-options"] == "DENY", address
     assert "x-frame-options" not in fetch(f"{framed.url}/masks")[1]
     assert sum("frame-ancestors" in complaint for complaint in watch.complaints) == 4
 
 
-@pytest.mark.parametrize(("sites", "hears"), [('["https://example.org"]', False), ('["*"]', True)])
-def test_height_is_told_to_listed_origins_alone(sites: str, hears: bool, host: Host, framed: Server, tab: Page) -> None:
+@pytest.mark.parametrize(("sites", "is_listed"), [('["https://example.org"]', False), ('["*"]', True)])
+def test_height_is_sent_to_listed_origins_alone(
+    sites: str, is_listed: bool, host: Host, framed: Server, tab: Page
+) -> None:
     """The page itself decides too: the browser would not show it in an origin that is not listed."""
     tab.context.add_init_script(f"""new MutationObserver(() => {{
       const list = document.getElementById("headlight-framing");
@@ -199,10 +201,10 @@ def test_height_is_told_to_listed_origins_alone(sites: str, hears: bool, host: H
     }}).observe(document, {{ childList: true, subtree: true }})""")
     frame = host.show(tab, f'<iframe src="{framed.url}/?embed=1" width="900" height="700"></iframe>')
     Explore(cast(Page, frame), framed.url).settled()
-    if hears:
-        tab.wait_for_function("heard.length > 0")
+    if is_listed:
+        tab.wait_for_function("received.length > 0")
     followed = frame.evaluate("document.documentElement.dataset.height ?? null")
-    assert (followed, heights(tab, framed) != []) == (("700", True) if hears else (None, False))
+    assert (followed, heights(tab, framed) != []) == (("700", True) if is_listed else (None, False))
 
 
 def test_file_is_left_in_a_frame_with_a_cookie_of_its_own(host: Host, framed: Server, tab: Page) -> None:
@@ -230,9 +232,9 @@ def test_every_page_is_without_the_bar_and_says_where_it_is_from(new_phone: NewT
         kind = KINDS[name](tab.page, tab.url)
         kind.page.goto(f"{tab.url}/{path(name)}?embed=1")
         kind.settled()
-        shown = tab.house.locator("> *").filter(visible=True)
-        expect(shown.and_(tab.page.locator(":not(.skip)"))).to_have_text(["Headlight · open in full"])
-        assert shown.last.evaluate(IN_FULL), name
+        strip = tab.house.locator("> *").filter(visible=True)
+        expect(strip.and_(tab.page.locator(":not(.skip)"))).to_have_text(["Headlight · open in full"])
+        assert strip.last.evaluate(IN_FULL), name
         assert float(tab.page.locator(".question h1").evaluate("title => getComputedStyle(title).fontSize")[:-2]) < 18
         assert not scrolls_sideways(tab.page), name
         assert small_targets(tab.page) == [], name

@@ -39,15 +39,15 @@ def opens(browser: Browser, tmp_path: Path) -> Opens:
         file.write_text(run if isinstance(run, str) else standalone(run, layer=3, head=1, row=10, link=link), "utf-8")
         context = browser.new_context(**OPTIONS, offline=True)
         page = context.new_page()
-        asked, said = list[str](), list[str]()
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
+        requests, messages = list[str](), list[str]()
+        page.on("request", lambda request: requests.append(request.url))
+        page.on("console", lambda message: messages.append(message.text))
+        page.on("pageerror", lambda error: messages.append(str(error)))
         page.goto(file.as_uri())
         expect(page.locator(".view.standalone")).to_be_visible()
         yield page
-        assert [url for url in asked if not url.startswith(("file:", "blob:null/"))] == []
-        assert said == []
+        assert [url for url in requests if not url.startswith(("file:", "blob:null/"))] == []
+        assert messages == []
         context.close()
 
     return in_a_tab
@@ -172,9 +172,9 @@ def assert_shown(page: Page, run: Run) -> None:
         expect(page.locator(".view.standalone")).to_have_attribute("data-head", str(head))
         expect(page.locator(".view.standalone")).to_have_attribute("data-layer", str(layer))
         cells = page.locator(".table tbody td").all_inner_texts()
-        shown = torch.tensor([0.0 if cell == "—" else float(cell) for cell in cells])
+        printed = torch.tensor([0.0 if cell == "—" else float(cell) for cell in cells])
         assert len(cells) == run.weights[layer, head].numel()
-        assert (shown - run.weights[layer, head].flatten()).abs().max() <= 1e-4 + 5e-5  # the engine, and four digits
+        assert (printed - run.weights[layer, head].flatten()).abs().max() <= 1e-4 + 5e-5  # the engine, and four digits
     page.get_by_role("button", name="map", exact=True).click()
 
 
@@ -182,9 +182,9 @@ def test_a_file_with_its_model_computes_what_one_types_and_changes(opens: Opens)
     saved, typed, name = "the fox visited the queen", "the dog saw the fox", "who-sinusoidal-1"
     model, view = core(name), "Change the model"
     with opens(file_of(model=name, s=saved)) as page:
-        said, back = page.locator(".computed"), page.get_by_role("button", name="back to the saved picture")
+        status, back = page.locator(".computed"), page.get_by_role("button", name="back to the saved picture")
         box = page.get_by_role("textbox", name="Sentence")
-        expect(said).to_contain_text("This is the saved picture.")
+        expect(status).to_contain_text("This is the saved picture.")
         expect(back).to_be_hidden()
         assert_shown(page, model.run(saved))
 
@@ -192,8 +192,8 @@ def test_a_file_with_its_model_computes_what_one_types_and_changes(opens: Opens)
         box.press_sequentially(typed)
         expect(page.locator("h1")).to_have_text(f"{typed} · Who did what, sinusoidal")
         n = len(model.tokenize(typed)[0])
-        expect(said).to_contain_text(f"4 maps of {n} × {n} weights, computed in this browser")
-        expect(said).to_contain_text("is left out")
+        expect(status).to_contain_text(f"4 maps of {n} × {n} weights, computed in this browser")
+        expect(status).to_contain_text("is left out")
         assert_shown(page, model.run(typed))
 
         page.get_by_role("group", name=view).get_by_role("button", name="Mask").click()
@@ -213,7 +213,7 @@ def test_a_file_with_its_model_computes_what_one_types_and_changes(opens: Opens)
         assert_shown(page, model.run(typed, mask="window:2", position="none", temperature=1.1, heads_off=[(0, 1)]))
 
         back.click()
-        expect(said).to_contain_text("This is the saved picture.")
+        expect(status).to_contain_text("This is the saved picture.")
         expect(box).to_have_value(saved)
         assert_shown(page, model.run(saved))
 

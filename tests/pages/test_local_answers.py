@@ -87,39 +87,39 @@ def random_query(name: str, rng: random.Random) -> Query:
 
 def compare(query: Query, answer: Any) -> None:
     assert isinstance(answer, list), (query, answer)
-    (said, floats), (maps, cells) = answer
+    (local, floats), (maps, cells) = answer
     (wanted, exact), (all_maps, all_cells) = ask_server(query)
-    assert set(said) == set(wanted)
-    assert {field: said[field] for field in SAME} == {field: wanted[field] for field in SAME}, query
-    assert said["notices"][0].startswith("Computed in this browser")
+    assert set(local) == set(wanted)
+    assert {field: local[field] for field in SAME} == {field: wanted[field] for field in SAME}, query
+    assert local["notices"][0].startswith("Computed in this browser")
     weights, expected = (np.frombuffer(body, np.float32) for body in (floats, exact))
     assert weights.shape == expected.shape
     assert np.abs(weights - expected).max(initial=0) <= CLOSE, query
-    assert said["digest"] == maps["digest"]
-    assert said["telling"] in ([], wanted["telling"])
+    assert local["digest"] == maps["digest"]
+    assert local["telling"] in ([], wanted["telling"])
     assert {**maps, "digest": ""} == {**all_maps, "digest": ""}
     bytes_apart = np.abs(np.frombuffer(cells, np.uint8).astype(int) - np.frombuffer(all_cells, np.uint8))
     assert bytes_apart.max(initial=0) <= 1
     for field in ("mean", "reading", "effect", "baseline"):
-        assert (said[field] is None) == (wanted[field] is None), (field, query)
-    if said["reading"]:
-        shares = [reading.pop("hiddenShares") for reading in (said["reading"], wanted["reading"])]
+        assert (local[field] is None) == (wanted[field] is None), (field, query)
+    if local["reading"]:
+        shares = [reading.pop("hiddenShares") for reading in (local["reading"], wanted["reading"])]
         assert np.abs(np.subtract(*shares)).max(initial=0) <= 512 * CLOSE
-        assert said["reading"] == wanted["reading"]
-    if said["effect"]:
-        assert said["baseline"]["forbidden"] == wanted["baseline"]["forbidden"]
-        apart = np.subtract(said["baseline"]["distances"], wanted["baseline"]["distances"])
+        assert local["reading"] == wanted["reading"]
+    if local["effect"]:
+        assert local["baseline"]["forbidden"] == wanted["baseline"]["forbidden"]
+        apart = np.subtract(local["baseline"]["distances"], wanted["baseline"]["distances"])
         assert np.abs(apart).max() <= 512 * CLOSE
         for field in ("layers", "focusMaximum"):
-            assert np.abs(np.subtract(said["effect"][field], wanted["effect"][field])).max() <= 2 * CLOSE
-        before, now = said["effect"]["weights"]
+            assert np.abs(np.subtract(local["effect"][field], wanted["effect"][field])).max() <= 2 * CLOSE
+        before, now = local["effect"]["weights"]
         assert abs(abs(now - before) - max(wanted["effect"]["layers"])) <= 2 * CLOSE
     figures = {figure["label"]: figure["value"] for figure in wanted["figures"]}
-    assert [figure["label"] for figure in said["figures"]] == [
+    assert [figure["label"] for figure in local["figures"]] == [
         "ablated heads",
         "row sum farthest from 1, over all rows of all maps",
     ]
-    assert said["figures"][0]["value"] == figures["ablated heads"]
+    assert local["figures"][0]["value"] == figures["ablated heads"]
 
 
 @pytest.mark.parametrize("names", [tuple(SENTENCES)[1:], (MINILM,)], ids=["small", MINILM])

@@ -87,9 +87,9 @@ def test_every_question_has_the_verdict_of_the_tensor(tmp_path: Path) -> None:
             assert value(item, ".//q:responseIf/q:setOutcomeValue/q:baseValue") == "1"
             (feedback,) = item.iterfind("q:modalFeedback", SPACES)
             assert value(item, "q:responseProcessing/q:setOutcomeValue/q:baseValue") == feedback.attrib["identifier"]
-            shown = " ".join(feedback.itertext())
-            assert answer.explanation in shown
-            assert all(f"{label}: {text}" in shown for label, _, text in answer.numbers)
+            feedback_text = " ".join(feedback.itertext())
+            assert answer.explanation in feedback_text
+            assert all(f"{label}: {text}" in feedback_text for label, _, text in answer.numbers)
             (interaction,) = item.iterfind(".//q:choiceInteraction", SPACES)
             assert (interaction.attrib["shuffle"], interaction.attrib["maxChoices"]) == (
                 "false" if step.cases else "true", "1",

@@ -110,8 +110,8 @@ def test_the_worker_knows_every_file(folder: Path) -> None:
 
 def test_the_recordings_answer_a_lesson_as_the_server_does(folder: Path) -> None:
     recordings, lesson = Recordings(folder), course().lessons["it"]
-    told = json.loads(recordings.get("course") or b"")
-    assert [one["id"] for one in told["lessons"]] == ["it"]
+    message = json.loads(recordings.get("course") or b"")
+    assert [one["id"] for one in message["lessons"]] == ["it"]
     for number, step in enumerate(lesson.steps, 1):
         for query in (step.query, f"{step.query}&big=true&look=linear&dev=cpu"):
             answer = json.loads(recordings.get("lesson", f"{query}&learn=it.{number}") or b"")

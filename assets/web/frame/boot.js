@@ -4,7 +4,7 @@
 
 {
   /** @type {any} */ (window).__streamlit = { BACKEND_BASE_URL: new URL("./", location.href).href };
-  // Streamlit tells the page around it everything, even what is typed: it finds none here (embedding.js talks to it)
+  // Streamlit posts messages to any parent page; it finds none here, and embedding.js keeps the real one
   /** @type {any} */ (window).headlightParent = window.parent;
   if (window.parent !== window) /** @type {any} */ (window).parent = window;
   const stored = (/** @type {string} */ key) => {
