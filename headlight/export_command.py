@@ -77,7 +77,7 @@ def _stopped_by_signals() -> Iterator[None]:
 
 def export_questions(args: Namespace) -> int:
     """Write the QTI package of a course and return the exit code."""
-    name, title, lessons, is_ours = _select(args.qti)
+    name, title, lessons, is_bundled = _select(args.qti)
     output: Path = args.output or Path(f"{name}.zip")
     _check_new(output)
     sys.path.insert(0, str(ROOT))
@@ -86,7 +86,7 @@ def export_questions(args: Namespace) -> int:
 
     count = sum(len(lesson.steps) for lesson in lessons)
     print(f"Computing the answers of {numbers.count(count, 'question')} …", flush=True)
-    content, questions, pictures = qti.package(title, lessons, licence=qti.LICENCE if is_ours else "")
+    content, questions, pictures = qti.package(title, lessons, licence=qti.LICENCE if is_bundled else "")
     write_new(output, content)
     size = f"{numbers.count(pictures, 'picture')}, {len(content) / 1e6:.1f} MB"
     print(f"Wrote {output}: {numbers.count(questions, 'question')}, {size}.", flush=True)

@@ -46,27 +46,27 @@ def write_site(args: Namespace) -> int:
         raise UsageError(f"{framing.VARIABLE}: {error}") from None
     for warning in warnings:
         print(f"headlight: {warning}", file=sys.stderr)
-    with _unfinished(folder) as new:
+    with _new_folder(folder) as new:
         lessons = _choose_lessons(args)
         _load_models()
         pictures.is_timed = False
         sources = _sources()
         answers = Recorder(sources.routes(), (*MODELS, *([] if args.without_minilm else [MINILM])))
-        _tell(
+        _print_status(
             f"Recording {count(lessons, 'lesson')}{'' if args.lesson else ' and the examples: a few minutes'} …",
             stays=True,
         )
         for part in site.record(answers, everything=not args.lesson):
-            _tell(f"Recording {part} …")
+            _print_status(f"Recording {part} …")
         models = dict[str, bytes]()
         for name, content in site.model_files(with_minilm=not args.without_minilm):
-            _tell(f"Packing {get_source(name).title} …")
+            _print_status(f"Packing {get_source(name).title} …")
             models[name] = content
         files = site.build(sources, answers, models)
         size = sum(map(len, files.values()))
         minilm = f", of which {_megabytes(len(models[MINILM]))} MiniLM" if MINILM in models else ""
         sizes = f"{len(files)} files, {_megabytes(size)}{minilm}"
-        _tell(f"{sizes}; {_megabytes(site.first_lesson(files))} until the first lesson shows.", stays=True)
+        _print_status(f"{sizes}; {_megabytes(site.first_lesson(files))} until the first lesson shows.", stays=True)
         free = shutil.disk_usage(new).free
         if free < size + SPARE_BYTES:
             raise UsageError(f"--site: the site has {_megabytes(size)}, the disk has {_megabytes(free)} free")
@@ -118,7 +118,7 @@ def _load_models() -> None:
 
 
 @contextmanager
-def _unfinished(folder: Path) -> Iterator[Path]:
+def _new_folder(folder: Path) -> Iterator[Path]:
     """Make a folder beside the site's for its files, which is removed if the site is not written."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"--site: “{folder}” exists already; name a new or an empty folder")
@@ -135,7 +135,7 @@ def _unfinished(folder: Path) -> Iterator[Path]:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def _tell(text: str, *, stays: bool = False) -> None:
+def _print_status(text: str, *, stays: bool = False) -> None:
     """Show what is done now, on one line of a terminal."""
     if sys.stdout.isatty():
         print(f"\r\033[K{text}", end="\n" if stays else "", flush=True)

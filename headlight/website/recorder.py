@@ -33,7 +33,7 @@ MAX_TOKENS = 10  # of an example with every head on Compare, beside the first
 # keys without effect on a run, on the tests under Compare's maps, on the exercises of Shapes
 _CURSOR_KEYS = ("at", "pin", "look", "view", "learn", "temp", "topk", "topp", "dice", "word")
 _PAIR_KEYS = ("at", "word", "look", "order", "shuffle", "three", "kin", "mean", "learn", "s2", "model2", "at2")
-_OF_STEP = ("step", "f", "vs", "learn")
+_STEP_KEYS = ("step", "f", "vs", "learn")
 
 
 class Recorder:
@@ -140,7 +140,7 @@ class Recorder:
             self.record("outcomes", pairs)
             self.record("outcomes", _replace_keys(pairs, mask=values.get("mask", "none")))
         elif page == "shapes":
-            self.record("reshape", _replace_keys(_omit(pairs, *_OF_STEP), at=head))
+            self.record("reshape", _replace_keys(_omit(pairs, *_STEP_KEYS), at=head))
         elif page == "compare":
             left = _omit(pairs, *_PAIR_KEYS, *(f"{key}2" for key in SIDE_KEYS))
             self.record(
